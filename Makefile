@@ -1,0 +1,66 @@
+# The doors of the project. Everything behind them is in scripts/ and CMakePresets.json.
+
+PRESET ?= dev
+PREFIX ?= /usr/local
+SECONDS ?= 60
+SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
+
+# Builds a preset and makes build/cloche the program just built.
+define build
+cmake --preset $(1)
+cmake --build --preset $(1)
+ln -sfn $(1)/cloche build/cloche
+endef
+
+.PHONY: help run test build asan tsan fuzz lint format install clean
+
+help: ## This list
+	@echo 'make TARGET'
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
+
+run: ## Install what is missing, build, and run an example in a sandbox
+	@scripts/install-deps run
+	$(call build,release)
+	@echo && echo '$$ build/cloche run examples/hello.py'
+	@$(SUDO) build/cloche run examples/hello.py
+	@echo && echo 'That was Python in a fresh sandbox of the embedded backend, gone again by now.'
+	@echo '`build/cloche doctor` says what this host supports, `build/cloche run --help` what else to run.'
+
+test: ## Install what is missing, build, and run every test
+	@scripts/install-deps test
+	$(call build,dev)
+	@scripts/test
+
+build: ## Build only; PRESET=dev, release, asan or tsan
+	@scripts/install-deps $(if $(filter release,$(PRESET)),run,test)
+	$(call build,$(PRESET))
+
+asan: ## Unit tests with the address and undefined behaviour sanitizers
+	@scripts/install-deps test
+	$(call build,asan)
+	@scripts/test --preset asan --unit
+
+tsan: ## Unit tests with the thread sanitizer
+	@scripts/install-deps test
+	$(call build,tsan)
+	@scripts/test --preset tsan --unit
+
+fuzz: ## Fuzz each decoder for SECONDS=60
+	@scripts/install-deps test
+	@scripts/fuzz --seconds $(SECONDS)
+
+lint: ## Check format, clang-tidy and shellcheck
+	@scripts/install-deps test
+	@scripts/lint
+
+format: ## Format the sources
+	@scripts/install-deps test
+	@scripts/lint --fix-format
+
+install: ## Install program, library and headers under PREFIX=/usr/local
+	@scripts/install-deps run
+	$(call build,release)
+	$(SUDO) cmake --install build/release --prefix $(PREFIX)
+
+clean: ## Remove what was built; the caches in ~/.cache/cloche stay
+	rm -rf build

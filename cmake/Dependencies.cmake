@@ -1,0 +1,12 @@
+# Libraries of others. All come from Debian's packages; nothing is downloaded.
+find_package(Threads REQUIRED)
+find_package(Boost 1.81 REQUIRED COMPONENTS json url)
+find_package(OpenSSL REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(LibArchive REQUIRED)
+find_package(PkgConfig REQUIRED)
+if(CLOCHE_TESTS)
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+endif()

@@ -1,0 +1,31 @@
+# Language, warnings, sanitizers and ccache, for every target.
+set(CMAKE_CXX_STANDARD 23)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+# Not CMake's own switch: it compiles programs otherwise than libraries, and the precompiled header serves both.
+add_compile_options(-fPIC)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+# Quick to compile, quick enough to run, assertions on, line numbers in backtraces.
+set(CMAKE_CXX_FLAGS_DEV "-O1 -g1 -D_GLIBCXX_ASSERTIONS")
+set(CMAKE_C_FLAGS_DEV "-O1 -g1")
+set(CMAKE_EXE_LINKER_FLAGS_DEV "")
+
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # Known false alarms of g++ 12, on std::string inserts and on coroutine frames.
+  add_compile_options(-Wno-array-bounds -Wno-restrict -Wno-stringop-overread -Wno-stringop-overflow -Wno-mismatched-new-delete -Wno-dangling-pointer)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
+endif()
+if(CLOCHE_SANITIZE)
+  add_compile_options(-fsanitize=${CLOCHE_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${CLOCHE_SANITIZE})
+endif()
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  # Without this sloppiness ccache refuses to work with precompiled headers.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+endif()
