@@ -1,0 +1,44 @@
+// TaskGroup: owns the coroutines an object started. Declare it as the last member.
+//
+// No task is detached: before the group's owner goes away, `co_await group.shut_down()` cancels and joins them all.
+// A group destroyed with tasks still running cancels them; the tasks' frames then end on the executor and must not
+// touch their owner any more, which is why owners shut their group down first.
+#pragma once
+
+#include <boost/asio/cancellation_signal.hpp>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+
+#include "core/event.hpp"
+#include "core/task.hpp"
+
+namespace cloche {
+
+class TaskGroup {
+ public:
+  explicit TaskGroup(Executor executor);
+  TaskGroup(const TaskGroup&) = delete;
+  TaskGroup& operator=(const TaskGroup&) = delete;
+  ~TaskGroup();
+
+  // Starts the coroutine that `start` returns. Takes the function, not its task, and keeps it alive until the task
+  // ends, so that a lambda's captures outlive its frame. An exception other than cancellation is logged under `name`.
+  void spawn(std::string name, std::function<Task<>()> start);
+
+  // Asks all tasks to end.
+  void cancel();
+  // Waits until all have ended.
+  Task<> join();
+  // Both, and not itself cancellable.
+  Task<> shut_down();
+
+  std::size_t size() const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace cloche

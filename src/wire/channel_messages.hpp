@@ -1,0 +1,91 @@
+// What server and agent say of the channel itself and of every stream.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "wire/codec.hpp"
+
+namespace cloche::wire {
+
+// Raised when either side could no longer understand the other. Fields may be added without.
+constexpr std::uint32_t protocol_version = 1;
+
+enum class ChannelKind : std::uint32_t { hello = 1, ready = 2, credit = 3, closed = 4 };
+
+// First word of a server. Streams of an earlier server are cancelled; background execs live on.
+struct Hello {
+  static constexpr auto kind = ChannelKind::hello;
+  static constexpr const char* name = "hello";
+  std::uint32_t version = 0;
+  std::string nonce;              // 16 random bytes; the answer to this very hello repeats them
+  std::vector<std::string> keep;  // paths below which a reset must not wipe: the caller's own mounts
+};
+template <class Fields>
+void fields(Fields& f, Hello& m) {
+  f(1, m.version);
+  f(2, m.nonce);
+  f(3, m.keep);
+}
+
+struct Ready {
+  static constexpr auto kind = ChannelKind::ready;
+  static constexpr const char* name = "ready";
+  std::uint32_t version = 0;
+  std::string nonce;
+  std::string build;               // checksum or version of the agent's binary, for people
+  std::uint32_t background = 0;    // background execs that run or wait to be collected
+  bool counts_oom_kills = false;   // the agent sees the sandbox's own memory cgroup
+};
+template <class Fields>
+void fields(Fields& f, Ready& m) {
+  f(1, m.version);
+  f(2, m.nonce);
+  f(3, m.build);
+  f(4, m.background);
+  f(5, m.counts_oom_kills);
+}
+
+struct Credit {
+  static constexpr auto kind = ChannelKind::credit;
+  static constexpr const char* name = "credit";
+  std::uint32_t bytes = 0;
+};
+template <class Fields>
+void fields(Fields& f, Credit& m) {
+  f(1, m.bytes);
+}
+
+// Codes an agent's refusal can have; they follow ErrorCode, whose numbers are not part of the protocol.
+enum class Refusal : std::uint32_t {
+  none = 0,
+  invalid_argument,
+  not_found,
+  already_exists,
+  permission_denied,
+  limit_reached,
+  unsupported,
+  timeout,
+  cancelled,
+  internal,
+  last_ = internal,
+};
+
+// Last word on a stream. With a refusal, the request was not done and `message` says why.
+struct Closed {
+  static constexpr auto kind = ChannelKind::closed;
+  static constexpr const char* name = "closed";
+  Refusal refusal = Refusal::none;
+  std::string message;
+};
+template <class Fields>
+void fields(Fields& f, Closed& m) {
+  f(1, m.refusal);
+  f(2, m.message);
+}
+
+Refusal refusal_of(ErrorCode code);
+ErrorCode error_code_of(Refusal refusal);
+
+}  // namespace cloche::wire

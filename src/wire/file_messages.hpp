@@ -1,0 +1,147 @@
+// File operations, as server and agent speak of them. One request a stream, one FileReply (or several, for lists), then
+// `close`. Bytes of content travel on the lanes: lane in towards the file, lane out from it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wire/codec.hpp"
+#include "wire/requests.hpp"
+
+namespace cloche::wire {
+
+enum class FileOp : std::uint32_t {
+  write = 0,   // lane in: the content, until eof; appears whole or not at all unless `append`
+  read,        // lane out: bytes [offset, offset + length)
+  stat,
+  list,        // one directory, or with `recursive` the tree
+  remove,      // a file, or with `recursive` a tree; `missing_ok`
+  mkdir,       // with `parents`, existing is fine
+  move,        // path to `to`, atomic, never across file systems
+  tar_in,      // lane in: a tar stream, unpacked below path, all names checked
+  tar_out,     // lane out: a tar stream of path (a file or a tree)
+  glob,        // pattern below path: *, ?, [..], **, {a,b}
+  grep,        // RE2 pattern in the files below path, filtered by `glob`
+  last_ = grep,
+};
+
+struct FileRequest {
+  static constexpr auto kind = RequestKind::file;
+  static constexpr const char* name = "file";
+  FileOp op = FileOp::stat;
+  std::string path;            // absolute, or relative to root
+  std::string root;            // when given: path (and to) must stay beneath it, symlinks and all
+  std::string to;
+  std::uint32_t uid = 0;       // the operation is done under this user's rights
+  std::uint32_t gid = 0;
+  std::uint32_t mode = 0;      // of a new file or directory; 0: 0644 and 0755
+  bool parents = false;
+  bool append = false;
+  bool recursive = false;
+  bool missing_ok = false;
+  bool follow = true;          // stat: of what a final symlink leads to
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;    // 0: to the end
+  std::string pattern;         // glob, grep
+  std::string glob;            // grep: only files whose path below `path` or whose name matches
+  bool ignore_case = false;
+  bool hidden = false;         // glob: names that start with a dot match wildcards too
+  std::uint32_t context_lines = 0;
+  std::uint64_t max_results = 0;     // list, glob, grep; 0: the agent's own cap
+  std::uint64_t max_bytes = 0;       // tar_in: of all content; write: of the content; 0: no cap but the disk's
+  std::uint64_t max_entries = 0;     // tar_in
+};
+template <class Fields>
+void fields(Fields& f, FileRequest& m) {
+  f(1, m.op);
+  f(2, m.path);
+  f(3, m.root);
+  f(4, m.to);
+  f(5, m.uid);
+  f(6, m.gid);
+  f(7, m.mode);
+  f(8, m.parents);
+  f(9, m.append);
+  f(10, m.recursive);
+  f(11, m.missing_ok);
+  f(12, m.follow);
+  f(13, m.offset);
+  f(14, m.length);
+  f(15, m.pattern);
+  f(16, m.glob);
+  f(17, m.ignore_case);
+  f(18, m.hidden);
+  f(19, m.context_lines);
+  f(20, m.max_results);
+  f(21, m.max_bytes);
+  f(22, m.max_entries);
+}
+
+enum class FileType : std::uint32_t { other = 0, regular, directory, symlink, fifo, socket, device, last_ = device };
+
+struct FileEntry {
+  std::string path;  // stat: as asked; list, glob: below the asked path
+  FileType type = FileType::other;
+  std::uint64_t size = 0;
+  std::uint32_t mode = 0;  // permission bits
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+  std::int64_t mtime_ns = 0;
+  std::string link_target;  // of a symlink
+};
+template <class Fields>
+void fields(Fields& f, FileEntry& m) {
+  f(1, m.path);
+  f(2, m.type);
+  f(3, m.size);
+  f(4, m.mode);
+  f(5, m.uid);
+  f(6, m.gid);
+  f(7, m.mtime_ns);
+  f(8, m.link_target);
+}
+
+struct GrepMatch {
+  std::string path;  // below the asked path
+  std::uint64_t line = 0;
+  std::string text;  // the line, cut at a cap, as the bytes are
+  bool is_context = false;
+  bool text_cut = false;
+};
+template <class Fields>
+void fields(Fields& f, GrepMatch& m) {
+  f(1, m.path);
+  f(2, m.line);
+  f(3, m.text);
+  f(4, m.is_context);
+  f(5, m.text_cut);
+}
+
+// Long lists come in several replies; the last of them has `done`.
+struct FileReply {
+  static constexpr auto kind = MessageKind::file_reply;
+  static constexpr const char* name = "file_reply";
+  bool done = false;
+  std::vector<FileEntry> entries;
+  std::vector<GrepMatch> matches;
+  bool cut = false;                 // there was more than the cap let through
+  std::uint64_t bytes = 0;          // written, read, or in all content unpacked
+  std::uint64_t files = 0;          // removed, unpacked, packed, searched
+  std::uint64_t skipped = 0;        // grep: binary, unreadable or oversized files; tar_out: sockets and the like
+  std::uint64_t total_size = 0;     // read: of the whole file
+};
+template <class Fields>
+void fields(Fields& f, FileReply& m) {
+  f(1, m.done);
+  f(2, m.entries);
+  f(3, m.matches);
+  f(4, m.cut);
+  f(5, m.bytes);
+  f(6, m.files);
+  f(7, m.skipped);
+  f(8, m.total_size);
+}
+
+}  // namespace cloche::wire
