@@ -1,0 +1,11 @@
+"""A first program for `cloche run`: says where it finds itself."""
+import os
+import socket
+import sys
+
+print(f"Hello from Python {sys.version_info.major}, in {os.getcwd()}, as uid {os.getuid()}.")
+try:
+    socket.create_connection(("192.0.2.1", 80), timeout=1)
+    print("The network is there.")
+except OSError:
+    print("There is no network here.")

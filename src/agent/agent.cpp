@@ -1,0 +1,153 @@
+#include "agent/agent.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "agent/background.hpp"
+#include "agent/exec_stream.hpp"
+#include "agent/file_stream.hpp"
+#include "agent/identity.hpp"
+#include "agent/loop.hpp"
+#include "agent/oom_counter.hpp"
+#include "agent/reset.hpp"
+#include "agent/server_link.hpp"
+#include "agent/tcp_stream.hpp"
+#include "agent/version.hpp"
+#include "agent/zygotes.hpp"
+#include "wire/exec_messages.hpp"
+#include "wire/file_messages.hpp"
+
+namespace cloche::agent {
+
+namespace {
+
+std::string own_path() {
+  char path[4096];
+  const ssize_t n = ::readlink("/proc/self/exe", path, sizeof path - 1);
+  return n > 0 ? std::string(path, static_cast<std::size_t>(n)) : std::string("/.cloche/agent");
+}
+
+class InstantStream final : public Stream {
+ public:
+  using Stream::Stream;
+  void on_cancel() override { close(); }
+};
+
+class Agent {
+ public:
+  Agent()
+      : zygotes_(loop_, own_path()),
+        background_(loop_, zygotes_),
+        link_(
+            loop_, STDIN_FILENO, STDOUT_FILENO,
+            [this](ServerLink&, wire::StreamId id, std::string_view request) { return open(id, request); },
+            [this](const wire::Hello& hello, wire::Ready& ready) { greet(hello, ready); }) {
+    reap_orphans();
+  }
+
+  [[noreturn]] void run() {
+    loop_.run();
+    std::_Exit(0);
+  }
+
+ private:
+  void greet(const wire::Hello& hello, wire::Ready& ready) {
+    keep_ = hello.keep;
+    ready.build = version;
+    ready.background = static_cast<std::uint32_t>(background_.size());
+    ready.counts_oom_kills = read_oom_kills().has_value();
+  }
+
+  Result<std::unique_ptr<Stream>> open(wire::StreamId id, std::string_view request) {
+    const auto kind = wire::kind_of(request);
+    if (!kind) return fail(ErrorCode::invalid_argument, "a request without a kind");
+    switch (static_cast<wire::RequestKind>(*kind)) {
+      case wire::RequestKind::exec: {
+        CLOCHE_TRY(auto exec, wire::decode<wire::ExecRequest>(request));
+        users_.emplace(exec.uid, exec.gid);
+        if (exec.background) return background_.open_start(link_, id, std::move(exec));
+        return open_exec_stream(link_, id, loop_, zygotes_, exec);
+      }
+      case wire::RequestKind::exec_list: return background_.open_list(link_, id);
+      case wire::RequestKind::exec_attach: {
+        CLOCHE_TRY(const auto attach, wire::decode<wire::ExecAttachRequest>(request));
+        return background_.open_attach(link_, id, attach);
+      }
+      case wire::RequestKind::file: {
+        CLOCHE_TRY(const auto file, wire::decode<wire::FileRequest>(request));
+        users_.emplace(file.uid, file.gid);
+        return open_file_stream(link_, id, loop_, file);
+      }
+      case wire::RequestKind::tcp: {
+        CLOCHE_TRY(const auto tcp, wire::decode<wire::TcpRequest>(request));
+        return open_tcp_stream(link_, id, loop_, tcp);
+      }
+      case wire::RequestKind::reset: return reset(id);
+      case wire::RequestKind::zygote: {
+        CLOCHE_TRY(const auto zygote, wire::decode<wire::ZygoteRequest>(request));
+        return zygotes_.open_start(link_, id, zygote);
+      }
+    }
+    return fail(ErrorCode::unsupported, "this agent does not know requests of kind " + std::to_string(*kind));
+  }
+
+  Result<std::unique_ptr<Stream>> reset(wire::StreamId id) {
+    link_.cancel_all();
+    background_.clear();
+    std::erase_if(users_, [](const auto& user) { return user.first == agent_uid || user.second == 0; });
+    const auto report = reset_sandbox({.users = users_, .spared = zygotes_.pids(), .keep = keep_});
+    if (report.leftovers.empty()) users_.clear();
+    auto stream = std::make_unique<InstantStream>(link_, id);
+    stream->send(report);
+    stream->close();
+    return stream;
+  }
+
+  // As process 1 the agent is everybody's last parent.
+  void reap_orphans() {
+    sigset_t child;
+    ::sigemptyset(&child);
+    ::sigaddset(&child, SIGCHLD);
+    ::sigprocmask(SIG_BLOCK, &child, nullptr);
+    children_.reset(::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
+    child_watch_ = loop_.watch(children_.get(), EPOLLIN, [this](std::uint32_t) {
+      signalfd_siginfo info;
+      while (::read(children_.get(), &info, sizeof info) > 0) {
+      }
+      for (pid_t pid = 0; (pid = ::waitpid(-1, nullptr, WNOHANG | __WALL)) > 0;) zygotes_.on_child_ended(pid);
+    });
+  }
+
+  Loop loop_;
+  UniqueFd children_;
+  Loop::Watch child_watch_;
+  std::set<std::pair<uid_t, gid_t>> users_;
+  std::vector<std::string> keep_;
+  Zygotes zygotes_;
+  Background background_;
+  ServerLink link_;
+};
+
+}  // namespace
+
+void run_agent() {
+  ::prctl(PR_SET_NAME, "cloche-agent", 0, 0, 0);
+  ::signal(SIGPIPE, SIG_IGN);
+  if (::geteuid() != agent_uid) {
+    std::fprintf(stderr, "cloche-agent: must be started as uid 0 of its sandbox\n");
+    std::_Exit(64);
+  }
+  Agent agent;
+  hide_memory();
+  agent.run();
+}
+
+}  // namespace cloche::agent

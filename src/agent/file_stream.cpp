@@ -1,0 +1,148 @@
+#include "agent/file_stream.hpp"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "agent/descriptors.hpp"
+#include "agent/files/file_request.hpp"
+#include "agent/identity.hpp"
+#include "agent/pumps.hpp"
+
+namespace cloche::agent {
+
+namespace {
+
+// Worker to agent: messages, each after its length.
+Status write_message(int fd, std::string_view message) {
+  const auto size = static_cast<std::uint32_t>(message.size());
+  std::string bytes(reinterpret_cast<const char*>(&size), sizeof size);
+  bytes += message;
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t n = ::write(fd, bytes.data() + done, bytes.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return fail_errno("reply");
+    done += static_cast<std::size_t>(n);
+  }
+  return {};
+}
+
+[[noreturn]] void work(const wire::FileRequest& request, int in, int out, int replies) {
+  ::prctl(PR_SET_NAME, "cloche-files", 0, 0, 0);
+  ::signal(SIGPIPE, SIG_DFL);
+  ::umask(0);
+  Status done = borrow_file_rights(request.uid, request.gid);
+  if (done) {
+    const FileIo io{.in = in, .out = out, .reply = [&](const wire::FileReply& reply) {
+                      return write_message(replies, wire::encode(reply));
+                    }};
+    done = do_file_request(request, io);
+  }
+  wire::Closed closed;
+  if (!done) closed = {wire::refusal_of(done.error().code), done.error().message};
+  const bool told = write_message(replies, wire::encode(closed)).has_value();
+  ::_exit(told ? 0 : 1);
+}
+
+class FileStream final : public Stream {
+ public:
+  FileStream(ServerLink& link, wire::StreamId id, Loop& loop) : Stream(link, id), loop_(loop) {}
+  ~FileStream() override { kill_worker(); }
+
+  Status start(const wire::FileRequest& request) {
+    CLOCHE_TRY(auto in, make_pipe());
+    CLOCHE_TRY(auto out, make_pipe());
+    CLOCHE_TRY(auto replies, make_pipe());
+    worker_ = ::fork();
+    if (worker_ < 0) return fail_errno("fork a file worker");
+    if (worker_ == 0) {
+      close_all_but({2, in.first.get(), out.second.get(), replies.second.get()});
+      work(request, in.first.get(), out.second.get(), replies.second.get());
+    }
+    in_ = std::make_unique<WritePump>(loop_, std::move(in.second), [this](std::size_t n) { return_credit(wire::lane::in, n); });
+    ReadPump::Taker content{
+        .room = [this] { return sendable(wire::lane::out); },
+        .bytes = [this](std::string_view bytes) { send_data(wire::lane::out, bytes); },
+        .end =
+            [this] {
+              send_eof(wire::lane::out);
+              close_if_done();
+            },
+        .over_stop_cap = [] {},
+    };
+    out_ = std::make_unique<ReadPump>(loop_, std::move(out.first), OutputCaps{}, std::move(content));
+    ReadPump::Taker messages{
+        .room = [] { return std::size_t{32 * 1024}; },
+        .bytes = [this](std::string_view bytes) { on_reply_bytes(bytes); },
+        .end = [this] { close_if_done(); },
+        .over_stop_cap = [] {},
+    };
+    replies_ = std::make_unique<ReadPump>(loop_, std::move(replies.first), OutputCaps{}, std::move(messages));
+    return {};
+  }
+
+  void on_data(std::uint8_t, std::string_view bytes) override { in_->write(bytes); }
+  void on_eof(std::uint8_t) override { in_->end(); }
+  void on_writable(std::uint8_t) override { out_->resume(); }
+  void on_cancel() override {
+    kill_worker();
+    close(Error{ErrorCode::cancelled, "cancelled"});
+  }
+
+ private:
+  void on_reply_bytes(std::string_view bytes) {
+    partial_.append(bytes);
+    std::size_t position = 0;
+    std::uint32_t size = 0;
+    while (partial_.size() - position >= sizeof size) {
+      std::memcpy(&size, partial_.data() + position, sizeof size);
+      if (partial_.size() - position - sizeof size < size) break;
+      const std::string_view message = std::string_view(partial_).substr(position + sizeof size, size);
+      position += sizeof size + size;
+      if (const auto reply = wire::decode<wire::FileReply>(message)) {
+        send(*reply);
+      } else if (auto closed = wire::decode<wire::Closed>(message)) {
+        verdict_ = std::move(*closed);
+      }
+    }
+    partial_.erase(0, position);
+  }
+
+  void close_if_done() {
+    if (closed() || !replies_ || !replies_->ended() || !out_->ended()) return;
+    worker_ = -1;  // the agent's reaper has it, or will
+    if (!verdict_) return close(Error{ErrorCode::internal, "the file worker was lost"});
+    if (verdict_->refusal != wire::Refusal::none) {
+      return close(Error{wire::error_code_of(verdict_->refusal), verdict_->message});
+    }
+    close();
+  }
+
+  void kill_worker() {
+    if (worker_ > 0) ::kill(worker_, SIGKILL);
+    worker_ = -1;
+  }
+
+  Loop& loop_;
+  pid_t worker_ = -1;
+  std::string partial_;
+  std::optional<wire::Closed> verdict_;
+  std::unique_ptr<WritePump> in_;
+  std::unique_ptr<ReadPump> out_;
+  std::unique_ptr<ReadPump> replies_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Stream>> open_file_stream(ServerLink& link, wire::StreamId id, Loop& loop,
+                                                 const wire::FileRequest& request) {
+  auto stream = std::make_unique<FileStream>(link, id, loop);
+  CLOCHE_CHECK(stream->start(request));
+  return stream;
+}
+
+}  // namespace cloche::agent

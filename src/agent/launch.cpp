@@ -1,0 +1,114 @@
+#include "agent/launch.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+#include "agent/identity.hpp"
+
+namespace cloche::agent {
+
+namespace {
+
+[[noreturn]] void report_failure(int report, const char* step, int error) {
+  LaunchFailure failure;
+  failure.error = error;
+  std::snprintf(failure.step, sizeof failure.step, "%s", step);
+  [[maybe_unused]] const ssize_t n = ::write(report, &failure, sizeof failure);
+  ::_exit(127);
+}
+
+// The kernel's out-of-memory killer takes the program before the agent.
+void offer_to_oom_killer() {
+  const int fd = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  [[maybe_unused]] const ssize_t n = ::write(fd, "1000", 4);
+  ::close(fd);
+}
+
+std::vector<char*> pointers_to(const std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  pointers.reserve(strings.size() + 1);
+  for (const auto& text : strings) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+std::string_view path_of(const std::vector<std::string>& env) {
+  for (const auto& entry : env) {
+    if (entry.starts_with("PATH=")) return std::string_view(entry).substr(5);
+  }
+  return "/usr/local/bin:/usr/bin:/bin";
+}
+
+// As execvpe would, with the program's own PATH; the most telling error of all tries is kept.
+int exec_searching(const wire::ExecRequest& request) {
+  const auto argv = pointers_to(request.argv);
+  const auto env = pointers_to(request.env);
+  const std::string& name = request.argv.front();
+  if (name.find('/') != std::string::npos) {
+    ::execve(name.c_str(), argv.data(), env.data());
+    return errno;
+  }
+  int error = ENOENT;
+  std::string_view path = path_of(request.env);
+  while (!name.empty()) {
+    const auto colon = path.find(':');
+    std::string candidate(path.substr(0, colon));
+    if (candidate.empty()) candidate = ".";
+    candidate.append("/").append(name);
+    ::execve(candidate.c_str(), argv.data(), env.data());
+    if (errno != ENOENT && errno != ENOTDIR) error = errno;
+    if (colon == path.npos) break;
+    path.remove_prefix(colon + 1);
+  }
+  return error;
+}
+
+}  // namespace
+
+void become_program(const wire::ExecRequest& request, const ProgramFds& fds, int report) {
+  ::setsid();
+  if (fds.is_terminal && ::ioctl(fds.in, TIOCSCTTY, 0) != 0) report_failure(report, "take the terminal", errno);
+  if (::dup2(fds.in, 0) < 0 || ::dup2(fds.out, 1) < 0 || ::dup2(fds.err, 2) < 0) {
+    report_failure(report, "connect stdin, stdout and stderr", errno);
+  }
+  // Whatever else was inherited ends at exec.
+  if (::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) != 0) {
+    for (int fd = 3; fd < 1024; ++fd) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  }
+
+  offer_to_oom_killer();
+  ::umask(request.umask & 0777);
+  for (const auto& limit : request.rlimits) {
+    rlimit value{limit.soft, limit.hard};
+    if (::setrlimit(static_cast<__rlimit_resource_t>(limit.resource), &value) != 0) {
+      report_failure(report, "set a resource limit", errno);
+    }
+  }
+  if (!become(request.uid, request.gid)) report_failure(report, "become the sandbox's user", errno);
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) report_failure(report, "give up new privileges", errno);
+  if (::chdir(request.cwd.empty() ? "/" : request.cwd.c_str()) != 0) report_failure(report, "enter the work directory", errno);
+
+  // A clean slate of signals: none blocked, none ignored.
+  struct sigaction plain {};
+  plain.sa_handler = SIG_DFL;
+  for (int number = 1; number < NSIG; ++number) ::sigaction(number, &plain, nullptr);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+
+  const int error = exec_searching(request);
+  report_failure(report, "execute", error);
+}
+
+}  // namespace cloche::agent

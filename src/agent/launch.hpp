@@ -1,0 +1,28 @@
+// What a program is started with, and the start itself, in the child that becomes the program.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "wire/exec_messages.hpp"
+
+namespace cloche::agent {
+
+// Descriptors the program gets; the caller's own copies stay its own.
+struct ProgramFds {
+  int in = -1;
+  int out = -1;
+  int err = -1;
+  bool is_terminal = false;  // in, out and err are one pty, which becomes the controlling terminal
+};
+
+// Runs in a freshly forked child and becomes the program. When that fails, writes a LaunchFailure to `report` (a
+// close-on-exec pipe) and exits.
+[[noreturn]] void become_program(const wire::ExecRequest& request, const ProgramFds& fds, int report);
+
+struct LaunchFailure {
+  int error = 0;
+  char step[60] = {};
+};
+
+}  // namespace cloche::agent

@@ -1,0 +1,147 @@
+#include "agent/program.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+
+#include "agent/descriptors.hpp"
+#include "agent/identity.hpp"
+#include "agent/oom_counter.hpp"
+
+namespace cloche::agent {
+
+namespace {
+
+Status validate(const wire::ExecRequest& request) {
+  const auto has_nul = [](const std::string& text) { return text.find('\0') != std::string::npos; };
+  if (request.argv.empty() || request.argv.front().empty()) return fail(ErrorCode::invalid_argument, "no program was named");
+  if (std::ranges::any_of(request.argv, has_nul)) return fail(ErrorCode::invalid_argument, "an argument contains a NUL byte");
+  if (std::ranges::any_of(request.env, has_nul)) return fail(ErrorCode::invalid_argument, "a variable contains a NUL byte");
+  if (has_nul(request.cwd)) return fail(ErrorCode::invalid_argument, "the work directory contains a NUL byte");
+  if (request.uid == agent_uid || request.gid == 0) {
+    return fail(ErrorCode::invalid_argument, "programs cannot run as root: uid and gid 0 are the agent's");
+  }
+  return {};
+}
+
+}  // namespace
+
+Program::Program(Loop& loop, Events events) : loop_(loop), events_(std::move(events)) {}
+
+Result<std::unique_ptr<Program>> Program::start(Loop& loop, Zygotes& zygotes, const wire::ExecRequest& request, Events events) {
+  CLOCHE_CHECK(validate(request));
+  std::unique_ptr<Program> program(new Program(loop, std::move(events)));
+  CLOCHE_TRY(const ProgramFds fds, program->connect(request));
+  Program* self = program.get();
+  SupervisedEvents supervised_events{
+      .started = [self](pid_t pid) { self->events_.started(pid); },
+      .ended = [self](Result<wire::ExecEnded> ended) { self->on_ended(std::move(ended)); },
+  };
+  if (request.zygote.empty()) {
+    CLOCHE_TRY(program->supervised_, Supervised::fork(loop, request, fds, std::move(supervised_events)));
+  } else {
+    CLOCHE_TRY(program->supervised_, zygotes.fork(request, fds, std::move(supervised_events)));
+  }
+  program->program_in_.reset();
+  program->program_out_.reset();
+  program->program_err_.reset();
+  return program;
+}
+
+Result<ProgramFds> Program::connect(const wire::ExecRequest& request) {
+  OutputCaps caps;
+  if (request.keep_bytes != 0) caps.keep = request.keep_bytes;
+  if (request.stop_bytes != 0) caps.stop = request.stop_bytes;
+  const auto taken = [this](std::size_t bytes) { events_.stdin_taken(bytes); };
+
+  if (request.pty) {
+    CLOCHE_TRY(auto terminal, open_terminal(request.uid, *request.pty));
+    terminal_.reset(::fcntl(terminal.master.get(), F_DUPFD_CLOEXEC, 0));
+    UniqueFd write_side(::fcntl(terminal.master.get(), F_DUPFD_CLOEXEC, 0));
+    if (!terminal_ || !write_side) return fail_errno("share the terminal");
+    program_in_ = std::move(terminal.slave);
+    in_ = std::make_unique<WritePump>(loop_, std::move(write_side), taken);
+    out_ = output_pump(wire::lane::out, std::move(terminal.master), caps);
+    const int slave = program_in_.get();
+    return ProgramFds{slave, slave, slave, true};
+  }
+
+  if (request.stdin_mode == wire::StdinMode::stream) {
+    CLOCHE_TRY(auto pipe, make_pipe());
+    program_in_ = std::move(pipe.first);
+    in_ = std::make_unique<WritePump>(loop_, std::move(pipe.second), taken);
+  } else {
+    program_in_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (!program_in_) return fail_errno("open /dev/null");
+  }
+  CLOCHE_TRY(auto out, make_pipe());
+  CLOCHE_TRY(auto err, make_pipe());
+  program_out_ = std::move(out.second);
+  program_err_ = std::move(err.second);
+  out_ = output_pump(wire::lane::out, std::move(out.first), caps);
+  err_ = output_pump(wire::lane::err, std::move(err.first), caps);
+  return ProgramFds{program_in_.get(), program_out_.get(), program_err_.get(), false};
+}
+
+std::unique_ptr<ReadPump> Program::output_pump(std::uint8_t lane, UniqueFd fd, OutputCaps caps) {
+  ReadPump::Taker taker{
+      .room = [this, lane] { return events_.room(lane); },
+      .bytes = [this, lane](std::string_view bytes) { events_.output(lane, bytes); },
+      .end =
+          [this, lane] {
+            events_.output_end(lane);
+            tell_if_done();
+          },
+      .over_stop_cap = [this] { stop(wire::StopReason::output); },
+  };
+  return std::make_unique<ReadPump>(loop_, std::move(fd), caps, std::move(taker));
+}
+
+void Program::resume(std::uint8_t lane) {
+  ReadPump* pump = lane == wire::lane::out ? out_.get() : lane == wire::lane::err ? err_.get() : nullptr;
+  if (pump != nullptr) pump->resume();
+}
+
+void Program::write_stdin(std::string_view bytes) {
+  if (in_) {
+    in_->write(bytes);
+  } else {
+    events_.stdin_taken(bytes.size());
+  }
+}
+
+void Program::close_stdin() {
+  // A terminal has no half-close: its end of input is a character, which is the caller's to send.
+  if (in_ && !terminal_) in_->end();
+}
+
+void Program::resize(const wire::WindowSize& size) {
+  if (terminal_) resize_terminal(terminal_.get(), size);
+}
+
+void Program::stop(wire::StopReason reason) {
+  if (supervised_ && !ended_) supervised_->stop(reason);
+}
+
+void Program::on_ended(Result<wire::ExecEnded> ended) {
+  ended_ = std::move(ended);
+  if (in_) in_->abort();
+  terminal_.reset();
+  if (out_) out_->finish();
+  if (err_) err_->finish();
+  tell_if_done();
+}
+
+void Program::tell_if_done() {
+  if (!ended_ || told_ || (out_ && !out_->ended()) || (err_ && !err_->ended())) return;
+  told_ = true;
+  if (*ended_) {
+    wire::ExecEnded& ended = **ended_;
+    if (out_) ended.out = {out_->produced(), out_->dropped()};
+    if (err_) ended.err = {err_->produced(), err_->dropped()};
+    ended.oom_kills = read_oom_kills();
+  }
+  events_.ended(std::move(*ended_));
+}
+
+}  // namespace cloche::agent

@@ -1,0 +1,62 @@
+// Program: one exec inside the agent, its descriptors and its supervisor, before anybody decides where its output goes.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "agent/loop.hpp"
+#include "agent/pumps.hpp"
+#include "agent/supervised.hpp"
+#include "agent/zygotes.hpp"
+#include "core/result.hpp"
+#include "wire/exec_messages.hpp"
+
+namespace cloche::agent {
+
+class Program {
+ public:
+  struct Events {
+    std::function<void(pid_t)> started;
+    // Room for, and bytes of, stdout (lane out) and stderr (lane err).
+    std::function<std::size_t(std::uint8_t lane)> room;
+    std::function<void(std::uint8_t lane, std::string_view)> output;
+    std::function<void(std::uint8_t lane)> output_end;
+    std::function<void(std::size_t)> stdin_taken;
+    // After both outputs ended: the program's tree is gone.
+    std::function<void(Result<wire::ExecEnded>)> ended;
+  };
+
+  // Starts it, or says why the request makes no sense. A program that cannot be executed is an ExecEnded.
+  static Result<std::unique_ptr<Program>> start(Loop& loop, Zygotes& zygotes, const wire::ExecRequest& request, Events events);
+
+  void resume(std::uint8_t lane);
+  void write_stdin(std::string_view bytes);
+  void close_stdin();
+  void resize(const wire::WindowSize& size);
+  void signal(int number, wire::SignalTarget target) { supervised_->signal(number, target); }
+  void stop(wire::StopReason reason);
+
+ private:
+  Program(Loop& loop, Events events);
+
+  Result<ProgramFds> connect(const wire::ExecRequest& request);
+  std::unique_ptr<ReadPump> output_pump(std::uint8_t lane, UniqueFd fd, OutputCaps caps);
+  void on_ended(Result<wire::ExecEnded> ended);
+  void tell_if_done();
+
+  Loop& loop_;
+  Events events_;
+  // The program's ends, closed once it has them.
+  UniqueFd program_in_;
+  UniqueFd program_out_;
+  UniqueFd program_err_;
+  UniqueFd terminal_;  // a master of our own for resizing
+  std::unique_ptr<WritePump> in_;
+  std::unique_ptr<ReadPump> out_;
+  std::unique_ptr<ReadPump> err_;
+  std::optional<Result<wire::ExecEnded>> ended_;
+  bool told_ = false;
+  std::unique_ptr<Supervised> supervised_;
+};
+
+}  // namespace cloche::agent

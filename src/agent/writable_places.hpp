@@ -1,0 +1,33 @@
+// Writable places: mounts in which the user can leave something behind.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cloche::agent {
+
+// One line of /proc/self/mountinfo, as far as it matters.
+struct MountPoint {
+  std::string path;
+  std::string type;
+  bool read_only = false;
+};
+std::vector<MountPoint> parse_mountinfo(std::string_view text);
+
+// Mounts a program may write to, as mountinfo tells: neither read-only, nor the kernel's own (proc, sysfs, devpts,
+// cgroup), nor at or below one of `keep`.
+std::vector<std::string> writable_places(const std::vector<MountPoint>& mounts, const std::vector<std::string>& keep);
+std::vector<std::string> writable_places_here(const std::vector<std::string>& keep);
+
+// Whether the calling process's user owns the place or may write to it; where not (/dev), nothing can be left behind.
+bool is_place_of_user(const std::string& place);
+
+// In a forked child under the user's rights: empties every writable place and removes all ipc of the user. Says how
+// many things went.
+std::uint64_t wipe_as(uid_t uid, gid_t gid, const std::vector<std::string>& keep);
+
+}  // namespace cloche::agent

@@ -1,0 +1,186 @@
+# The zygote: forks an interpreter for each run. Started by the agent with: control descriptor, agent's path, imports.
+#
+# The parent only passes descriptors on. The first fork becomes the run's supervisor (it is made a subreaper, so that all
+# that descends from the run is its own, and then executes the agent). The second fork is the run: it drops to the user,
+# and only then reads what to run, and behaves as `python3 script` would.
+import array, ctypes, gc, importlib, io, os, resource, signal, socket, struct, sys
+
+PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 4, 36, 38
+libc = ctypes.CDLL(None)
+
+
+def prctl(option, value):
+    if libc.prctl(option, value, 0, 0, 0) != 0:
+        raise OSError(f"prctl {option}")
+
+
+def receive(control):
+    """Waits for the next run; its descriptors: request, stdin, stdout, stderr, supervisor's control."""
+    size = array.array("i").itemsize
+    data, ancillary, _, _ = control.recvmsg(1, socket.CMSG_SPACE(5 * size))
+    fds = array.array("i")
+    for level, kind, payload in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            fds.frombytes(payload[: len(payload) - len(payload) % size])
+    return data, list(fds)
+
+
+def read_request(fd):
+    """A list of byte strings, each after its length."""
+    with os.fdopen(fd, "rb") as stream:
+        raw = stream.read()
+    parts, at = [], 0
+    while at < len(raw):
+        (size,) = struct.unpack_from("<I", raw, at)
+        parts.append(raw[at + 4 : at + 4 + size])
+        at += 4 + size
+    return parts
+
+
+def become_run(request_fd, stdio):
+    os.setsid()
+    for target, fd in enumerate(stdio):
+        os.dup2(fd, target)
+    os.closerange(3, request_fd)
+    os.closerange(request_fd + 1, 256)
+    with open("/proc/self/oom_score_adj", "w") as score:
+        score.write("1000")
+    # Who to become is the agent's word, at the front; what to run is read afterwards.
+    uid, gid, umask, limit_count = struct.unpack("<IIII", os.read(request_fd, 16))
+    for _ in range(limit_count):
+        which, soft, hard = struct.unpack("<QQQ", os.read(request_fd, 24))
+        as_limit = lambda n: resource.RLIM_INFINITY if n == 2**64 - 1 else n
+        resource.setrlimit(which, (as_limit(soft), as_limit(hard)))
+    os.umask(umask)
+    os.setgroups([])
+    os.setresgid(gid, gid, gid)
+    os.setresuid(uid, uid, uid)
+    if uid == 0 or os.getresuid() != (uid, uid, uid):
+        os._exit(70)
+    prctl(PR_SET_NO_NEW_PRIVS, 1)
+    prctl(PR_SET_DUMPABLE, 1)
+    for number in range(1, signal.NSIG):
+        if number not in (signal.SIGKILL, signal.SIGSTOP, signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ, 32, 33):
+            signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
+    cwd, env_count, *rest = read_request(request_fd)
+    env_count = int(env_count)
+    os.environ.clear()
+    for entry in rest[:env_count]:
+        key, _, value = entry.partition(b"=")
+        if key:
+            os.environb[key] = value
+    argv = [os.fsdecode(part) for part in rest[env_count:]]
+    try:
+        os.chdir(cwd or b"/")
+    except OSError as error:
+        fail(f"cannot enter {os.fsdecode(cwd)}: {error.strerror}")
+    # Variables the interpreter reads at its start need an interpreter of their own.
+    if any(key.startswith("PYTHON") for key in os.environ if key not in ("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE")):
+        os.execv(sys.executable, [sys.executable, *argv])
+    sys.argv = argv
+    sys.orig_argv = [sys.executable, *argv]
+    sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
+    reopen_stdio()
+
+
+def reopen_stdio():
+    unbuffered = bool(os.environ.get("PYTHONUNBUFFERED"))
+    tty = os.isatty(1)
+    sys.stdin = sys.__stdin__ = open(0, "r", encoding="utf-8", errors="surrogateescape", closefd=False)
+    raw = open(1, "wb", buffering=0 if unbuffered else -1, closefd=False)
+    sys.stdout = sys.__stdout__ = io.TextIOWrapper(
+        raw, encoding="utf-8", errors="surrogateescape", line_buffering=tty or unbuffered, write_through=unbuffered
+    )
+    raw = open(2, "wb", buffering=0 if unbuffered else -1, closefd=False)
+    sys.stderr = sys.__stderr__ = io.TextIOWrapper(
+        raw, encoding="utf-8", errors="backslashreplace", line_buffering=True, write_through=unbuffered
+    )
+    sys.stdin.mode, sys.stdout.mode, sys.stderr.mode = "r", "w", "w"
+
+
+def fail(message):
+    os.write(2, f"python3: {message}\n".encode(errors="replace"))
+    os._exit(2)
+
+
+def load_script():
+    """Compiles sys.argv[0] and makes __main__ what it would be; returns the code and its globals."""
+    script = sys.argv[0]
+    path = os.path.join(os.getcwd(), script)
+    try:
+        with open(script, "rb") as file:
+            source = file.read()
+    except OSError as error:
+        fail(f"can't open file {path!r}: [Errno {error.errno}] {error.strerror}")
+    sys.path.insert(0, os.path.dirname(os.path.realpath(script)))
+    main = type(sys)("__main__")
+    main.__file__ = path
+    main.__builtins__ = __builtins__
+    main.__loader__ = None
+    main.__annotations__ = {}
+    sys.modules["__main__"] = main
+    name = path if sys.version_info >= (3, 9) else script
+    return compile(source, name, "exec", dont_inherit=True), main.__dict__
+
+
+def serve(control, agent_path):
+    """Forks a run for each request. Returns only in a run."""
+    while True:
+        data, fds = receive(control)
+        if not data:
+            os._exit(0)  # the agent is gone
+        if len(fds) != 5:
+            for fd in fds:
+                os.close(fd)
+            continue
+        if os.fork() != 0:
+            for fd in fds:
+                os.close(fd)
+            continue
+        try:
+            control.close()
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            prctl(PR_SET_CHILD_SUBREAPER, 1)
+            request_fd, supervisor = fds[0], fds[4]
+            run = os.fork()
+            if run == 0:
+                os.close(supervisor)
+                become_run(request_fd, fds[1:4])
+                return
+            os.set_inheritable(supervisor, True)
+            os.closerange(3, supervisor)
+            os.closerange(supervisor + 1, 256)
+            os.execv(agent_path, [agent_path, "supervise", str(supervisor), str(run)])
+        except BaseException:
+            os._exit(71)
+
+
+def start():
+    control = socket.socket(fileno=int(sys.argv[1]))
+    agent_path = sys.argv[2]
+    for name in sys.argv[3:]:
+        importlib.import_module(name)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    gc.collect()
+    gc.freeze()
+    control.send(b"r")
+    serve(control, agent_path)
+
+
+sys.path[:] = [entry for entry in sys.path if entry]
+start()
+try:
+    exec(*load_script())
+except SystemExit:
+    raise
+except KeyboardInterrupt:
+    raise
+except BaseException as error:
+    # As the interpreter would report it: without the frames above the script's own.
+    own = error.__traceback__.tb_next
+    if own is not None and own.tb_frame.f_code.co_name == "load_script":
+        own = None
+    sys.excepthook(type(error), error.with_traceback(own), own)
+    sys.exit(1)

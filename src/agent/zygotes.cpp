@@ -1,0 +1,202 @@
+#include "agent/zygotes.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "agent/descriptors.hpp"
+#include "agent/identity.hpp"
+#include "agent/zygote_script.hpp"
+
+namespace cloche::agent {
+
+namespace {
+
+constexpr std::chrono::seconds start_patience{30};
+constexpr std::size_t most_zygotes = 8;
+
+void put_u32(std::string& out, std::uint32_t value) { out.append(reinterpret_cast<const char*>(&value), sizeof value); }
+void put_u64(std::string& out, std::uint64_t value) { out.append(reinterpret_cast<const char*>(&value), sizeof value); }
+void put_text(std::string& out, const std::string& text) {
+  put_u32(out, static_cast<std::uint32_t>(text.size()));
+  out += text;
+}
+
+// What zygote.py's become_run() reads.
+std::string run_request(const wire::ExecRequest& request) {
+  std::string bytes;
+  put_u32(bytes, request.uid);
+  put_u32(bytes, request.gid);
+  put_u32(bytes, request.umask & 0777);
+  put_u32(bytes, static_cast<std::uint32_t>(request.rlimits.size()));
+  for (const auto& limit : request.rlimits) {
+    put_u64(bytes, limit.resource);
+    put_u64(bytes, limit.soft);
+    put_u64(bytes, limit.hard);
+  }
+  put_text(bytes, request.cwd);
+  put_text(bytes, std::to_string(request.env.size()));
+  for (const auto& entry : request.env) put_text(bytes, entry);
+  for (const auto& argument : request.argv) put_text(bytes, argument);
+  return bytes;
+}
+
+// The request, readable from a descriptor without anybody having to write it while it is read.
+Result<UniqueFd> in_memory_file(const std::string& bytes) {
+  UniqueFd fd(::memfd_create("run", MFD_CLOEXEC));
+  if (!fd) return fail_errno("memfd_create");
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t n = ::write(fd.get(), bytes.data() + done, bytes.size() - done);
+    if (n < 0) return fail_errno("write the run's request");
+    done += static_cast<std::size_t>(n);
+  }
+  if (::lseek(fd.get(), 0, SEEK_SET) != 0) return fail_errno("rewind the run's request");
+  return fd;
+}
+
+Status send_fds(int socket, std::array<int, 5> fds) {
+  char one = 'f';
+  iovec data{&one, 1};
+  alignas(cmsghdr) char room[CMSG_SPACE(sizeof fds)] = {};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = room;
+  message.msg_controllen = sizeof room;
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof fds);
+  std::memcpy(CMSG_DATA(header), fds.data(), sizeof fds);
+  if (::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) != 1) return fail_errno("hand the run to its zygote");
+  return {};
+}
+
+[[noreturn]] void become_zygote(const wire::ZygoteRequest& request, int control, const std::string& agent_path) {
+  ::prctl(PR_SET_NAME, "cloche-zygote", 0, 0, 0);
+  const int null = ::open("/dev/null", O_RDWR);
+  for (int fd = 0; fd < 2; ++fd) ::dup2(null, fd);
+  ::fcntl(control, F_SETFD, 0);
+  ::close_range(3, static_cast<unsigned>(control) - 1, 0);
+  ::close_range(static_cast<unsigned>(control) + 1, ~0U, 0);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  [[maybe_unused]] const int entered = ::chdir("/");
+  std::vector<std::string> argv{request.interpreter, "-c", zygote_script, std::to_string(control), agent_path};
+  argv.insert(argv.end(), request.imports.begin(), request.imports.end());
+  std::vector<char*> pointers;
+  for (auto& text : argv) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  const char* env[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "HOME=/", nullptr};
+  ::execvpe(request.interpreter.c_str(), pointers.data(), const_cast<char* const*>(env));
+  ::_exit(127);
+}
+
+}  // namespace
+
+class Zygotes::StartStream final : public Stream {
+ public:
+  StartStream(ServerLink& link, wire::StreamId id, Zygotes& zygotes, std::string name)
+      : Stream(link, id), zygotes_(zygotes), name_(std::move(name)) {
+    const int control = zygotes_.zygotes_.at(name_).control.get();
+    watch_ = zygotes_.loop_.watch(control, EPOLLIN, [this](std::uint32_t) { on_readable(); });
+    patience_ = zygotes_.loop_.after(start_patience, [this] { give_up({ErrorCode::timeout, "the zygote did not come up in time"}); });
+  }
+
+  void on_cancel() override { give_up({ErrorCode::cancelled, "cancelled"}); }
+
+ private:
+  void on_readable() {
+    char answer = 0;
+    const auto found = zygotes_.zygotes_.find(name_);
+    if (found == zygotes_.zygotes_.end()) return give_up({ErrorCode::cancelled, "the zygote was replaced"});
+    if (::recv(found->second.control.get(), &answer, 1, MSG_DONTWAIT) != 1 || answer != 'r') {
+      return give_up({ErrorCode::unsupported,
+                      "the zygote could not start: is the interpreter a Python 3 with its whole standard library, and are all "
+                      "imports there?"});
+    }
+    found->second.ready = true;
+    watch_.reset();
+    patience_.reset();
+    close();
+  }
+
+  void give_up(const Error& error) {
+    watch_.reset();
+    patience_.reset();
+    const auto found = zygotes_.zygotes_.find(name_);
+    if (found != zygotes_.zygotes_.end() && !found->second.ready) {
+      ::kill(found->second.pid, SIGKILL);
+      zygotes_.zygotes_.erase(found);
+    }
+    close(error);
+  }
+
+  Zygotes& zygotes_;
+  std::string name_;
+  Loop::Watch watch_;
+  Loop::Timer patience_;
+};
+
+Zygotes::Zygotes(Loop& loop, std::string agent_path) : loop_(loop), agent_path_(std::move(agent_path)) {}
+
+Result<std::unique_ptr<Stream>> Zygotes::open_start(ServerLink& link, wire::StreamId id, const wire::ZygoteRequest& request) {
+  const auto is_module = [](const std::string& name) {
+    return !name.empty() && std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.'; });
+  };
+  if (request.zygote.empty() || !std::ranges::all_of(request.imports, is_module)) {
+    return fail(ErrorCode::invalid_argument, "a zygote needs a name, and imports are names of modules");
+  }
+  const auto old = zygotes_.find(request.zygote);
+  if (old != zygotes_.end()) {
+    if (!old->second.ready) return fail(ErrorCode::already_exists, "the zygote is being started");
+    ::kill(old->second.pid, SIGKILL);
+    zygotes_.erase(old);
+  }
+  if (zygotes_.size() >= most_zygotes) return fail(ErrorCode::limit_reached, "too many zygotes");
+  CLOCHE_TRY(auto control, Supervised::make_control());
+  const pid_t pid = ::fork();
+  if (pid < 0) return fail_errno("fork a zygote");
+  if (pid == 0) become_zygote(request, control.second.get(), agent_path_);
+  zygotes_[request.zygote] = Zygote{pid, std::move(control.first), false};
+  return std::make_unique<StartStream>(link, id, *this, request.zygote);
+}
+
+Result<std::unique_ptr<Supervised>> Zygotes::fork(const wire::ExecRequest& request, const ProgramFds& fds,
+                                                  SupervisedEvents events) {
+  const auto found = zygotes_.find(request.zygote);
+  if (found == zygotes_.end() || !found->second.ready) {
+    return fail(ErrorCode::not_found, "no zygote '" + request.zygote + "' is ready in this sandbox");
+  }
+  if (fds.is_terminal) return fail(ErrorCode::invalid_argument, "a zygote's run cannot have a terminal");
+  CLOCHE_TRY(auto control, Supervised::make_control());
+  CLOCHE_TRY(const UniqueFd run, in_memory_file(run_request(request)));
+  // Limits wait in the socket until the supervisor reads them.
+  const SupervisorLimits limits{request.wall_ms, request.cpu_ms};
+  if (::send(control.first.get(), &limits, sizeof limits, MSG_NOSIGNAL) != sizeof limits) return fail_errno("send limits");
+  CLOCHE_CHECK(send_fds(found->second.control.get(), {run.get(), fds.in, fds.out, fds.err, control.second.get()}));
+  return std::make_unique<Supervised>(loop_, std::move(control.first), std::move(events));
+}
+
+std::set<pid_t> Zygotes::pids() const {
+  std::set<pid_t> pids;
+  for (const auto& [name, zygote] : zygotes_) {
+    if (zygote.ready) pids.insert(zygote.pid);
+  }
+  return pids;
+}
+
+void Zygotes::on_child_ended(pid_t pid) {
+  std::erase_if(zygotes_, [pid](const auto& entry) { return entry.second.pid == pid && entry.second.ready; });
+}
+
+}  // namespace cloche::agent

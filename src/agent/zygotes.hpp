@@ -1,0 +1,46 @@
+// Zygotes: Python interpreters that have imported what they were told to, and fork a fresh process for each run.
+//
+// A zygote runs under the agent's uid and never reads a byte of a run: it is handed descriptors, forks, and the child
+// drops to the user before it reads what to do. So nothing of one run is in the memory that the next one starts from.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "agent/loop.hpp"
+#include "agent/server_link.hpp"
+#include "agent/supervised.hpp"
+
+namespace cloche::agent {
+
+class Zygotes {
+ public:
+  Zygotes(Loop& loop, std::string agent_path);
+
+  // Opens a stream that closes when the zygote is ready, or says why it is not.
+  Result<std::unique_ptr<Stream>> open_start(ServerLink& link, wire::StreamId id, const wire::ZygoteRequest& request);
+
+  // A run: argv[0] is the script, the rest its arguments. The supervisor is the zygote's child.
+  Result<std::unique_ptr<Supervised>> fork(const wire::ExecRequest& request, const ProgramFds& fds, SupervisedEvents events);
+
+  std::set<pid_t> pids() const;
+  // A child of the agent ended; if it was a zygote, its name can no longer be forked from.
+  void on_child_ended(pid_t pid);
+
+ private:
+  struct Zygote {
+    pid_t pid = -1;
+    UniqueFd control;
+    bool ready = false;
+  };
+  class StartStream;
+
+  Loop& loop_;
+  std::string agent_path_;
+  std::map<std::string, Zygote> zygotes_;
+};
+
+}  // namespace cloche::agent

@@ -1,0 +1,102 @@
+// `cloche doctor`: what this host supports and, for each thing missing, what to do.
+#include <unistd.h>
+
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+#include <cstdio>
+
+#include "cli/command.hpp"
+#include "cli/engine_flags.hpp"
+#include "cloche/sandbox.hpp"
+
+namespace cloche::cli {
+
+namespace {
+
+struct DoctorFlags {
+  EngineFlags engine;
+  bool json = false;
+};
+
+std::vector<HostFinding> examine(EngineOptions options, BackendKind backend, const char* name) {
+  options.backend = backend;
+  try {
+    return Engine(options).examine();
+  } catch (const SandboxError& error) {
+    HostFinding finding;
+    finding.backend = name;
+    finding.name = "usable";
+    finding.level = HostFinding::Level::missing;
+    finding.detail = error.what();
+    return {finding};
+  }
+}
+
+const char* to_text(HostFinding::Level level) {
+  switch (level) {
+    case HostFinding::Level::good: return "good";
+    case HostFinding::Level::warning: return "warning";
+    case HostFinding::Level::missing: return "missing";
+  }
+  return "missing";
+}
+
+void print_text(const std::vector<HostFinding>& findings) {
+  const bool colours = ::isatty(STDOUT_FILENO) != 0;
+  std::string backend;
+  for (const auto& finding : findings) {
+    if (finding.backend != backend) std::printf("%s%s\n", backend.empty() ? "" : "\n", finding.backend.c_str());
+    backend = finding.backend;
+    const char* mark = finding.level == HostFinding::Level::good ? "ok" : finding.level == HostFinding::Level::warning ? "??" : "no";
+    const char* colour = finding.level == HostFinding::Level::good ? "32" : finding.level == HostFinding::Level::warning ? "33" : "31";
+    if (colours) {
+      std::printf("  \033[%sm%s\033[0m  %-22s %s\n", colour, mark, finding.name.c_str(), finding.detail.c_str());
+    } else {
+      std::printf("  %s  %-22s %s\n", mark, finding.name.c_str(), finding.detail.c_str());
+    }
+    if (!finding.advice.empty()) std::printf("      %-22s -> %s\n", "", finding.advice.c_str());
+  }
+}
+
+void print_json(const std::vector<HostFinding>& findings) {
+  boost::json::array all;
+  for (const auto& finding : findings) {
+    boost::json::object entry;
+    entry["backend"] = finding.backend;
+    entry["name"] = finding.name;
+    entry["level"] = to_text(finding.level);
+    entry["detail"] = finding.detail;
+    if (!finding.advice.empty()) entry["advice"] = finding.advice;
+    all.push_back(std::move(entry));
+  }
+  std::printf("%s\n", boost::json::serialize(all).c_str());
+}
+
+int doctor(const DoctorFlags& flags) {
+  auto findings = examine(flags.engine.options(), BackendKind::oci, "oci");
+  for (auto& finding : examine(flags.engine.options(), BackendKind::docker, "docker")) findings.push_back(std::move(finding));
+  if (flags.json) {
+    print_json(findings);
+  } else {
+    print_text(findings);
+  }
+  // Healthy when the backend that was asked for (or the default) has nothing missing that it cannot do without.
+  for (const auto& finding : findings) {
+    if (finding.backend == flags.engine.backend && finding.name == "usable" && finding.level == HostFinding::Level::missing) {
+      return exit_unavailable;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_doctor_command(CLI::App& app, Action& chosen) {
+  auto flags = std::make_shared<DoctorFlags>();
+  auto* command = app.add_subcommand("doctor", "What this host supports and, for each thing missing, what to do");
+  command->add_flag("--json", flags->json, "Print it as JSON");
+  flags->engine.add_to(*command);
+  command->callback([flags, &chosen] { chosen = [flags] { return doctor(*flags); }; });
+}
+
+}  // namespace cloche::cli

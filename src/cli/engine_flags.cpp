@@ -1,0 +1,23 @@
+#include "cli/engine_flags.hpp"
+
+namespace cloche::cli {
+
+void EngineFlags::add_to(CLI::App& command) {
+  command.add_option("--backend", backend, "Who makes the sandbox: oci (an OCI runtime, no daemon) or docker")
+      ->envname("SANDBOX_BACKEND")
+      ->check(CLI::IsMember({"oci", "docker"}))
+      ->capture_default_str();
+  command.add_option("--state-dir", state_dir, "Where root filesystems and the agent are kept (default: /var/lib/cloche)")
+      ->envname("CLOCHE_STATE_DIR");
+  command.add_option("--docker-host", docker_host, "The Docker engine, as unix:///path or tcp://host:port (default: DOCKER_HOST)");
+}
+
+EngineOptions EngineFlags::options() const {
+  EngineOptions options;
+  options.backend = backend == "docker" ? BackendKind::docker : BackendKind::oci;
+  if (!state_dir.empty()) options.state_dir = state_dir;
+  options.docker_host = docker_host;
+  return options;
+}
+
+}  // namespace cloche::cli

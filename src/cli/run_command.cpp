@@ -1,0 +1,220 @@
+// `cloche run FILE`: one program in one fresh sandbox. Its output and exit code are the program's own.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/json/serialize.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "cli/command.hpp"
+#include "cli/engine_flags.hpp"
+#include "cli/interpreters.hpp"
+#include "cli/outcome_json.hpp"
+#include "cloche/async.hpp"
+#include "core/bytes.hpp"
+#include "lib/throwing.hpp"
+
+namespace cloche::cli {
+
+namespace {
+
+namespace asio = boost::asio;
+
+struct RunFlags {
+  EngineFlags engine;
+  std::string file;
+  std::vector<std::string> arguments;
+  std::string language;
+  std::string stdin_file;
+  std::string image;
+  std::string runtime = "auto";
+  std::string memory = "128m";
+  double timeout = 10;
+  double cpus = 0.5;
+  bool json = false;
+};
+
+std::string read_all(int fd) {
+  std::string bytes;
+  char buffer[64 * 1024];
+  for (ssize_t n = 0; (n = ::read(fd, buffer, sizeof buffer)) > 0;) bytes.append(buffer, static_cast<std::size_t>(n));
+  return bytes;
+}
+
+std::string read_source(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) throw SandboxArgumentError(path + " is a directory");
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw SandboxNotFoundError("cannot read " + path + ": " + std::strerror(errno));
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string read_input(const std::string& stdin_file) {
+  if (!stdin_file.empty() && stdin_file != "-") return read_source(stdin_file);
+  // A terminal is not waited for unless that was asked for.
+  if (stdin_file.empty() && ::isatty(STDIN_FILENO) != 0) return {};
+  return read_all(STDIN_FILENO);
+}
+
+void write_out(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+SandboxSpec sandbox_spec(const RunFlags& flags) {
+  SandboxSpec spec;
+  spec.image = flags.image;
+  if (spec.image.empty() && flags.engine.backend == "docker") {
+    const char* worker = std::getenv("SANDBOX_WORKER_IMAGE");
+    spec.image = worker != nullptr && *worker != '\0' ? worker : "python:3.12-slim";
+  }
+  spec.runtime = flags.runtime;
+  spec.limits.memory = value_or_throw(parse_bytes(flags.memory));
+  spec.limits.cpus = flags.cpus;
+  return spec;
+}
+
+struct Report {
+  Outcome outcome;
+  std::string out;
+  std::string err;
+  std::string sandbox;
+  std::string runtime;
+};
+
+async::Task<Outcome> relay(async::Exec& exec, const RunFlags& flags, Report& report) {
+  for (;;) {
+    auto piece = co_await exec.next();
+    if (auto* outcome = std::get_if<Outcome>(&piece)) co_return std::move(*outcome);
+    const auto& output = std::get<async::Output>(piece);
+    const bool is_out = output.source == async::Output::Source::out;
+    if (flags.json) {
+      (is_out ? report.out : report.err) += output.bytes;
+    } else {
+      write_out(is_out ? STDOUT_FILENO : STDERR_FILENO, output.bytes);
+    }
+  }
+}
+
+async::Task<> feed(async::Exec& exec, std::string input) {
+  co_await exec.write_stdin(std::move(input));
+  exec.close_stdin();
+}
+
+async::Task<Report> run_in(async::Sandbox& sandbox, const RunFlags& flags, std::string source, std::string input) {
+  const auto interpreter = value_or_throw(find_interpreter(flags.language, flags.file));
+  const std::string name = std::filesystem::path(flags.file).filename();
+  co_await sandbox.write_file(name, std::move(source));
+  Report report;
+  report.sandbox = sandbox.id();
+  report.runtime = sandbox.runtime();
+  ExecSpec spec;
+  spec.argv = {std::string(interpreter.program), name};
+  spec.argv.insert(spec.argv.end(), flags.arguments.begin(), flags.arguments.end());
+  spec.stdin_mode = Stdin::stream;
+  spec.wall_limit = std::chrono::milliseconds(static_cast<long long>(flags.timeout * 1000));
+  spec.keep_output = mib(64);
+  auto exec = co_await sandbox.start(std::move(spec));
+  using asio::experimental::awaitable_operators::operator&&;
+  report.outcome = co_await (relay(exec, flags, report) && feed(exec, std::move(input)));
+  co_return report;
+}
+
+// Whatever happens on the way, the sandbox is gone before this returns.
+async::Task<Report> run_and_clean_up(async::Engine& engine, const RunFlags& flags, std::string source, std::string input) {
+  SandboxSpec spec = sandbox_spec(flags);
+  auto sandbox = co_await engine.create(std::move(spec));
+  std::exception_ptr failure;
+  Report report;
+  try {
+    report = co_await run_in(sandbox, flags, std::move(source), std::move(input));
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  co_await sandbox.destroy();
+  if (failure) std::rethrow_exception(failure);
+  co_return report;
+}
+
+void print_json(const Report& report) {
+  boost::json::object json;
+  json["outcome"] = to_json(report.outcome);
+  json["stdout"] = report.out;
+  json["stderr"] = report.err;
+  json["sandbox"] = boost::json::object{{"id", report.sandbox}, {"runtime", report.runtime}};
+  std::printf("%s\n", boost::json::serialize(json).c_str());
+}
+
+int run(const RunFlags& flags) {
+  // What can be refused without a sandbox is refused first.
+  value_or_throw(find_interpreter(flags.language, flags.file));
+  std::string source = read_source(flags.file);
+  std::string input = read_input(flags.stdin_file);
+
+  asio::io_context io{1};
+  async::Engine engine(io.get_executor(), flags.engine.options());
+  std::optional<Report> report;
+  std::exception_ptr failure;
+  int interrupted_by = 0;
+  asio::cancellation_signal cancel;
+  asio::signal_set signals(io, SIGINT, SIGTERM, SIGHUP);
+  signals.async_wait([&](boost::system::error_code error, int number) {
+    if (error) return;
+    interrupted_by = number;
+    cancel.emit(asio::cancellation_type::terminal);
+  });
+  asio::co_spawn(io,
+                 [&]() -> async::Task<> {
+                   report = co_await run_and_clean_up(engine, flags, std::move(source), std::move(input));
+                 },
+                 asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr error) {
+                   failure = error;
+                   signals.cancel();
+                 }));
+  io.run();
+  io.restart();
+  asio::co_spawn(io, [&]() -> async::Task<> { co_await engine.close(); }, asio::detached);
+  io.run();
+  if (interrupted_by != 0) return 128 + interrupted_by;
+  if (failure) std::rethrow_exception(failure);
+
+  if (flags.json) {
+    print_json(*report);
+  } else if (const std::string words = describe(report->outcome); !words.empty()) {
+    std::fprintf(stderr, "cloche: %s: %s\n", flags.file.c_str(), words.c_str());
+  }
+  return report->outcome.exit_code;
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, Action& chosen) {
+  auto flags = std::make_shared<RunFlags>();
+  auto* command = app.add_subcommand("run", "Run a program in a fresh sandbox; output and exit code are its own");
+  command->add_option("file", flags->file, "The source file")->required();
+  command->add_option("arguments", flags->arguments, "Arguments of the program (after -- if they look like flags)");
+  command->add_option("--language", flags->language, "Its language, when the file's name does not tell");
+  command->add_option("--stdin", flags->stdin_file, "A file for its stdin, or - for this command's own (the default unless that is a terminal)");
+  command->add_option("--timeout", flags->timeout, "Seconds it may take")->check(CLI::Range(0.001, 86'400.0))->capture_default_str();
+  command->add_option("--memory", flags->memory, "Memory it may use, such as 128m or 1g")->capture_default_str();
+  command->add_option("--cpus", flags->cpus, "Cores it may use")->capture_default_str();
+  command->add_option("--image", flags->image, "docker: an image; oci: a root filesystem directory, an OCI layout or a docker save archive");
+  command->add_option("--runtime", flags->runtime, "crun, runc, runsc, or auto: the strongest there is")->capture_default_str();
+  command->add_flag("--json", flags->json, "Print the outcome and the output as JSON instead");
+  flags->engine.add_to(*command);
+  command->callback([flags, &chosen] { chosen = [flags] { return run(*flags); }; });
+}
+
+}  // namespace cloche::cli

@@ -1,0 +1,129 @@
+#include "lib/async_engine.hpp"
+
+#include "core/log.hpp"
+#include "lib/async_handles.hpp"
+#include "lib/backends.hpp"
+#include "lib/throwing.hpp"
+
+namespace cloche::async {
+
+namespace {
+
+constexpr std::chrono::seconds destroy_patience{30};
+constexpr std::chrono::seconds recover_patience{60};
+constexpr std::chrono::seconds examine_patience{60};
+// Making a sandbox, an image's pull not counted in.
+constexpr std::chrono::minutes create_patience{10};
+
+Status validate_instance(const std::string& name) {
+  for (const unsigned char c : name) {
+    if (!std::isalnum(c) && c != '-') {
+      return fail(ErrorCode::invalid_argument, "an instance's id has letters, digits and '-' only: '" + name + "'");
+    }
+  }
+  if (name.size() > 40) return fail(ErrorCode::invalid_argument, "an instance's id has at most 40 characters");
+  return {};
+}
+
+Task<Status> remove_leftovers_of(Backend& backend) {
+  auto left = co_await backend.recover(Deadline::after(recover_patience));
+  if (!left) co_return fail(std::move(left).error());
+  for (auto& enclosure : *left) {
+    auto destroyed = co_await enclosure->destroy(Deadline::after(destroy_patience));
+    if (!destroyed) co_return destroyed;
+  }
+  co_return Status{};
+}
+
+}  // namespace
+
+Engine::Impl::Impl(boost::asio::any_io_executor e, EngineOptions o) : executor(e), options(std::move(o)), tasks(e) {
+  value_or_throw(validate_instance(options.instance));
+  InstanceId instance{options.instance};
+  if (instance.value.empty()) {
+    passing = value_or_throw(PassingInstance::claim(options));
+    instance = passing->id();
+  }
+  made = value_or_throw(make_backend(executor, threads, options, instance));
+}
+
+Task<Backend*> Engine::Impl::backend() {
+  if (!swept) {
+    swept = true;
+    for (auto& abandoned : AbandonedInstance::find(options)) {
+      auto theirs = make_backend(executor, threads, options, abandoned.id());
+      if (!theirs) continue;
+      auto removed = co_await remove_leftovers_of(**theirs);
+      if (removed) {
+        abandoned.forget();
+      } else {
+        log::warn("leftovers of {}: {}", abandoned.id().value, removed.error().message);
+      }
+    }
+  }
+  co_return made.get();
+}
+
+void Engine::Impl::end(std::unique_ptr<LiveSandbox> sandbox) {
+  std::shared_ptr<LiveSandbox> shared = std::move(sandbox);
+  tasks.spawn("end sandbox", [shared]() -> Task<> {
+    auto destroyed = co_await shared->destroy(Deadline::after(destroy_patience));
+    if (!destroyed) log::error("sandbox {}: {}", shared->id().value, destroyed.error().message);
+  });
+}
+
+Engine::Engine(boost::asio::any_io_executor executor, EngineOptions options)
+    : impl_(std::make_shared<Impl>(std::move(executor), std::move(options))) {}
+Engine::Engine(Engine&&) noexcept = default;
+Engine::~Engine() = default;
+
+Task<Sandbox> Engine::create(SandboxSpec spec) {
+  const auto impl = impl_;
+  Backend* backend = co_await impl->backend();
+  auto enclosure = co_await backend->create(std::move(spec), Deadline::after(create_patience));
+  auto walls = value_or_throw(std::move(enclosure));
+  auto opened = co_await LiveSandbox::open(std::move(walls), Greeting::fresh, Deadline::never());
+  co_return wrap(impl, value_or_throw(std::move(opened)));
+}
+
+Task<Sandbox> Engine::create() { return create(SandboxSpec()); }
+
+Task<std::vector<Sandbox>> Engine::recover() {
+  const auto impl = impl_;
+  Backend* backend = co_await impl->backend();
+  auto found = co_await backend->recover(Deadline::after(recover_patience));
+  auto enclosures = value_or_throw(std::move(found));
+  std::vector<Sandbox> sandboxes;
+  for (auto& enclosure : enclosures) {
+    auto opened = co_await LiveSandbox::open(std::move(enclosure), Greeting::takeover, Deadline::never());
+    if (opened) {
+      sandboxes.push_back(wrap(impl, std::move(*opened)));
+    } else {
+      log::warn("recover: {}", opened.error().message);  // and it was destroyed
+    }
+  }
+  co_return sandboxes;
+}
+
+Task<std::vector<HostFinding>> Engine::examine() {
+  const auto impl = impl_;
+  const auto findings = co_await impl->made->examine(Deadline::after(examine_patience));
+  std::vector<HostFinding> all;
+  for (const Finding& finding : findings) {
+    HostFinding entry;
+    entry.backend = impl->made->name();
+    entry.name = finding.name;
+    entry.level = static_cast<HostFinding::Level>(finding.level);
+    entry.detail = finding.detail;
+    entry.advice = finding.advice;
+    all.push_back(std::move(entry));
+  }
+  co_return all;
+}
+
+Task<> Engine::close() {
+  const auto impl = impl_;
+  co_await impl->tasks.join();
+}
+
+}  // namespace cloche::async

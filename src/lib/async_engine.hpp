@@ -1,0 +1,31 @@
+// What stands behind async::Engine; its sandboxes hold on to it.
+#pragma once
+
+#include <boost/asio/thread_pool.hpp>
+#include <memory>
+
+#include "cloche/async.hpp"
+#include "core/task_group.hpp"
+#include "lib/passing_instance.hpp"
+#include "sandbox/live_sandbox.hpp"
+
+namespace cloche::async {
+
+struct Engine::Impl {
+  Impl(boost::asio::any_io_executor executor, EngineOptions options);
+
+  // The backend; the first call also removes what killed processes left behind.
+  Task<Backend*> backend();
+  // Ends a sandbox that its owner let go.
+  void end(std::unique_ptr<LiveSandbox> sandbox);
+
+  Executor executor;
+  EngineOptions options;
+  boost::asio::thread_pool threads{2};
+  std::unique_ptr<PassingInstance> passing;
+  std::unique_ptr<Backend> made;
+  bool swept = false;
+  TaskGroup tasks;
+};
+
+}  // namespace cloche::async

@@ -1,0 +1,28 @@
+#include "lib/backends.hpp"
+
+#include "backend/docker/docker_backend.hpp"
+#include "backend/oci/oci_backend.hpp"
+#include "lib/embedded_agent.hpp"
+
+namespace cloche {
+
+Result<std::unique_ptr<Backend>> make_backend(Executor executor, asio::thread_pool& threads, const EngineOptions& options,
+                                              const InstanceId& instance) {
+  CLOCHE_TRY(std::string agent_path, place_agent(options.state_dir));
+  if (options.backend == BackendKind::docker) {
+    DockerOptions docker = docker_options_from_environment();
+    if (!options.docker_host.empty()) docker.host = options.docker_host;
+    docker.instance = instance;
+    docker.agent_path = std::move(agent_path);
+    docker.host_path_map = options.host_path_map;
+    return create_docker_backend(std::move(executor), threads, std::move(docker));
+  }
+  OciOptions oci;
+  oci.state_dir = options.state_dir;
+  oci.run_dir = options.run_dir;
+  oci.instance = instance;
+  oci.agent_path = std::move(agent_path);
+  return create_oci_backend(std::move(executor), threads, std::move(oci));
+}
+
+}  // namespace cloche

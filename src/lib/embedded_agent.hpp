@@ -1,0 +1,16 @@
+// The agent's binary is part of the library, so that there is nothing to find and nothing to mismatch.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/result.hpp"
+
+namespace cloche {
+
+std::string_view embedded_agent();
+
+// Writes it, once for each version, below the directory; says where.
+Result<std::string> place_agent(const std::string& state_dir);
+
+}  // namespace cloche

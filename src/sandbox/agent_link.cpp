@@ -1,0 +1,370 @@
+#include "sandbox/agent_link.hpp"
+
+#include <array>
+#include <cstring>
+#include <deque>
+#include <unordered_map>
+
+#include "core/ids.hpp"
+#include "core/log.hpp"
+#include "core/task_group.hpp"
+
+namespace cloche {
+
+namespace {
+
+// Undelivered messages of one stream, and bytes waiting to be written in all, before the agent is called a liar and
+// our own senders wait.
+constexpr std::size_t max_queued_messages = 16 * 1024 * 1024;
+constexpr std::size_t max_pending_output = 1024 * 1024;
+constexpr std::size_t read_size = 256 * 1024;
+
+Error lost_error(std::string why) { return {ErrorCode::sandbox_lost, "the sandbox was lost: " + std::move(why)}; }
+
+}  // namespace
+
+struct AgentStream::State {
+  State(Executor executor, wire::StreamId stream_id) : id(stream_id), changed(std::move(executor)) {}
+
+  wire::StreamId id;
+  std::weak_ptr<AgentLink::State> link;
+  std::deque<StreamEvent> events;
+  std::size_t queued_message_bytes = 0;
+  std::array<std::uint64_t, wire::lane::count> send_credit{wire::initial_credit, wire::initial_credit, wire::initial_credit};
+  std::array<std::uint64_t, wire::lane::count> receive_credit{wire::initial_credit, wire::initial_credit,
+                                                             wire::initial_credit};
+  std::array<std::uint64_t, wire::lane::count> owed_credit{};
+  wire::MessageAssembler assembler;
+  std::optional<Error> error;
+  bool ended = false;  // no more events will come
+  Event changed;
+};
+
+struct AgentLink::State : std::enable_shared_from_this<AgentLink::State> {
+  State(Executor e, std::shared_ptr<Enclosure> walls)
+      : executor(e), enclosure(std::move(walls)), output_changed(e), output_room(e), greeted(e), ponged(e), tasks(e) {}
+
+  Executor executor;
+  std::shared_ptr<Enclosure> enclosure;
+  wire::FrameDecoder decoder;
+  std::string output;
+  bool stopping = false;
+  std::optional<Error> lost;
+  std::string nonce;
+  bool scanning = false;     // after a takeover: skip all until the answer to our own hello
+  std::string scan_buffer;
+  std::optional<wire::Ready> ready;
+  std::uint64_t pings = 0;
+  std::uint64_t pongs = 0;
+  wire::StreamId next_id = 1;
+  std::unordered_map<wire::StreamId, std::shared_ptr<AgentStream::State>> streams;
+  Event output_changed;
+  Event output_room;
+  Event greeted;
+  Event ponged;
+  TaskGroup tasks;
+
+  void fail_all(Error error) {
+    if (lost) return;
+    lost = error;
+    for (auto& [id, stream] : streams) {
+      stream->error = error;
+      stream->ended = true;
+      stream->changed.notify();
+    }
+    streams.clear();
+    enclosure->channel().close();
+    output_changed.notify();
+    output_room.notify();
+    greeted.notify();
+    ponged.notify();
+  }
+
+  void queue(const wire::Frame& frame) {
+    if (lost) return;
+    wire::append_frame(output, frame);
+    output_changed.notify();
+  }
+
+  void return_credit(AgentStream::State& stream, std::uint8_t lane, std::size_t bytes) {
+    auto& owed = stream.owed_credit[lane];
+    owed += bytes;
+    if (owed < wire::initial_credit / 4 || stream.ended) return;
+    const wire::Credit credit{static_cast<std::uint32_t>(owed)};
+    stream.receive_credit[lane] += owed;
+    owed = 0;
+    const std::string payload = wire::encode(credit);
+    queue({.type = wire::FrameType::credit, .lane = lane, .stream = stream.id, .payload = payload});
+  }
+
+  Task<> read_loop();
+  Task<> write_loop();
+  Status take_bytes(std::string_view bytes);
+  Status take_frame(const wire::Frame& frame);
+  Status take_stream_frame(AgentStream::State& stream, const wire::Frame& frame);
+  bool find_answer(std::string_view bytes);
+};
+
+Task<> AgentLink::State::read_loop() {
+  const auto self = shared_from_this();
+  std::string buffer(read_size, '\0');
+  while (!lost && !stopping) {
+    auto n = co_await enclosure->channel().read_some({buffer.data(), buffer.size()});
+    if (stopping) co_return;
+    if (!n) {
+      fail_all(lost_error(n.error().message));
+    } else if (*n == 0) {
+      fail_all(lost_error("its agent ended"));
+    } else if (auto taken = take_bytes({buffer.data(), *n}); !taken) {
+      log::warn("sandbox {}: cut off: {}", enclosure->id().value, taken.error().message);
+      fail_all({ErrorCode::protocol, "the sandbox's agent broke the protocol: " + taken.error().message});
+    }
+  }
+}
+
+Task<> AgentLink::State::write_loop() {
+  const auto self = shared_from_this();
+  while (!lost && !stopping) {
+    if (output.empty()) {
+      co_await output_changed.wait();
+      continue;
+    }
+    const std::string batch = std::exchange(output, {});
+    output_room.notify();
+    auto written = co_await enclosure->channel().write_all(batch);
+    if (!written && !stopping) fail_all(lost_error(written.error().message));
+  }
+}
+
+Status AgentLink::State::take_bytes(std::string_view bytes) {
+  if (scanning) {
+    if (!find_answer(bytes)) return {};
+    bytes = {};
+  }
+  decoder.feed(bytes);
+  for (;;) {
+    CLOCHE_TRY(const auto frame, decoder.next());
+    if (!frame) return {};
+    CLOCHE_CHECK(take_frame(*frame));
+  }
+}
+
+// After a takeover the first bytes may be the rest of anything. Only the answer to our own hello has our nonce in it.
+bool AgentLink::State::find_answer(std::string_view bytes) {
+  scan_buffer.append(bytes);
+  for (std::size_t at = 0; (at = scan_buffer.find(static_cast<char>(wire::FrameType::ready), at)) != std::string::npos; ++at) {
+    wire::FrameDecoder probe;
+    probe.feed(std::string_view(scan_buffer).substr(at));
+    auto frame = probe.next();
+    if (!frame || !*frame || (*frame)->type != wire::FrameType::ready) continue;
+    const auto answer = wire::decode<wire::Ready>((*frame)->payload);
+    if (!answer || answer->nonce != nonce) continue;
+    decoder.feed(std::string_view(scan_buffer).substr(at));
+    scan_buffer.clear();
+    scanning = false;
+    return true;
+  }
+  // An answer is shorter than this; older bytes cannot be part of it.
+  constexpr std::size_t keep = 4096;
+  if (scan_buffer.size() > keep) scan_buffer.erase(0, scan_buffer.size() - keep);
+  return false;
+}
+
+Status AgentLink::State::take_frame(const wire::Frame& frame) {
+  using enum wire::FrameType;
+  if (frame.type == wire::FrameType::ready) {
+    CLOCHE_TRY(auto answer, wire::decode<wire::Ready>(frame.payload));
+    if (answer.nonce != nonce) return fail(ErrorCode::protocol, "an answer to somebody else's hello");
+    this->ready = std::move(answer);
+    greeted.notify();
+    return {};
+  }
+  if (frame.type == pong) {
+    ++pongs;
+    ponged.notify();
+    return {};
+  }
+  const auto found = streams.find(frame.stream);
+  if (found == streams.end()) return {};  // crossed with our forgetting it
+  const auto stream = found->second;
+  return take_stream_frame(*stream, frame);
+}
+
+Status AgentLink::State::take_stream_frame(AgentStream::State& stream, const wire::Frame& frame) {
+  using enum wire::FrameType;
+  switch (frame.type) {
+    case data:
+      if (frame.payload.size() > stream.receive_credit[frame.lane]) return fail(ErrorCode::protocol, "more data than it had credit for");
+      stream.receive_credit[frame.lane] -= frame.payload.size();
+      stream.events.push_back(StreamData{frame.lane, std::string(frame.payload)});
+      break;
+    case eof: stream.events.push_back(StreamEof{frame.lane}); break;
+    case message: {
+      CLOCHE_TRY(const auto whole, stream.assembler.add(frame));
+      if (!whole) return {};
+      stream.queued_message_bytes += whole->size();
+      if (stream.queued_message_bytes > max_queued_messages) return fail(ErrorCode::protocol, "too many messages");
+      stream.events.push_back(StreamMessage{std::string(*whole)});
+      break;
+    }
+    case credit: {
+      CLOCHE_TRY(const auto given, wire::decode<wire::Credit>(frame.payload));
+      stream.send_credit[frame.lane] = std::min<std::uint64_t>(stream.send_credit[frame.lane] + given.bytes, std::uint64_t{1} << 32);
+      break;
+    }
+    case close: {
+      CLOCHE_TRY(const auto closed, wire::decode<wire::Closed>(frame.payload));
+      if (closed.refusal == wire::Refusal::none) {
+        stream.events.push_back(StreamClosed{});
+      } else {
+        stream.error = Error{wire::error_code_of(closed.refusal), closed.message};
+      }
+      stream.ended = true;
+      streams.erase(stream.id);
+      break;
+    }
+    default: return fail(ErrorCode::protocol, "a frame that only a server sends");
+  }
+  stream.changed.notify();
+  return {};
+}
+
+AgentStream::~AgentStream() {
+  if (state_->ended) return;
+  cancel();
+  // Nobody will look at what still comes; the agent's close ends the id.
+  if (const auto link = state_->link.lock()) link->streams.erase(state_->id);
+}
+
+Task<Result<StreamEvent>> AgentStream::next(Deadline deadline) {
+  const auto state = state_;
+  while (state->events.empty()) {
+    if (state->error) co_return fail(*state->error);
+    if (state->ended) co_return fail(ErrorCode::internal, "the stream has ended");
+    if (deadline.passed()) co_return fail(ErrorCode::timeout, "the sandbox did not answer in time");
+    co_await state->changed.wait(deadline);
+  }
+  StreamEvent event = std::move(state->events.front());
+  state->events.pop_front();
+  if (const auto* data = std::get_if<StreamData>(&event)) {
+    if (const auto link = state->link.lock()) link->return_credit(*state, data->lane, data->bytes.size());
+  } else if (const auto* message = std::get_if<StreamMessage>(&event)) {
+    state->queued_message_bytes -= message->bytes.size();
+  }
+  co_return event;
+}
+
+Task<Status> AgentStream::send_data(std::uint8_t lane, std::string bytes, Deadline deadline) {
+  const auto state = state_;
+  std::string_view rest = bytes;
+  while (!rest.empty()) {
+    const auto link = state->link.lock();
+    if (state->error) co_return fail(*state->error);
+    if (state->ended || !link) co_return Status{};  // the program is gone; nobody wants the rest
+    if (deadline.passed()) co_return fail(ErrorCode::timeout, "the sandbox did not take its input in time");
+    if (link->output.size() >= max_pending_output) {
+      co_await link->output_room.wait(deadline);
+      continue;
+    }
+    const std::size_t n = std::min({static_cast<std::uint64_t>(rest.size()), state->send_credit[lane],
+                                    static_cast<std::uint64_t>(wire::max_payload)});
+    if (n == 0) {
+      co_await state->changed.wait(deadline);
+      continue;
+    }
+    state->send_credit[lane] -= n;
+    link->queue({.type = wire::FrameType::data, .lane = lane, .stream = state->id, .payload = rest.substr(0, n)});
+    rest.remove_prefix(n);
+  }
+  co_return Status{};
+}
+
+void AgentStream::send_eof(std::uint8_t lane) {
+  if (const auto link = state_->link.lock(); link && !state_->ended) {
+    link->queue({.type = wire::FrameType::eof, .lane = lane, .stream = state_->id});
+  }
+}
+
+void AgentStream::send_message(std::string_view encoded) {
+  if (const auto link = state_->link.lock(); link && !state_->ended && !link->lost) {
+    wire::append_message(link->output, wire::FrameType::message, state_->id, encoded);
+    link->output_changed.notify();
+  }
+}
+
+void AgentStream::cancel() {
+  if (const auto link = state_->link.lock(); link && !state_->ended) {
+    link->queue({.type = wire::FrameType::cancel, .stream = state_->id});
+  }
+}
+
+AgentLink::AgentLink(Executor executor, std::shared_ptr<Enclosure> enclosure)
+    : state_(std::make_shared<State>(std::move(executor), std::move(enclosure))) {}
+
+AgentLink::~AgentLink() {
+  state_->stopping = true;
+  state_->fail_all({ErrorCode::cancelled, "the sandbox was let go"});
+  state_->tasks.cancel();
+}
+
+Task<Result<wire::Ready>> AgentLink::greet(Greeting greeting, std::vector<std::string> keep, Deadline deadline) {
+  const auto state = state_;
+  state->nonce = random_hex(16);
+  wire::Hello hello;
+  hello.version = wire::protocol_version;
+  hello.nonce = state->nonce;
+  hello.keep = std::move(keep);
+  if (greeting == Greeting::takeover) {
+    state->scanning = true;
+    state->output += wire::resync_padding();
+  }
+  const std::string payload = wire::encode(hello);
+  state->queue({.type = wire::FrameType::hello, .payload = payload});
+  // The tasks keep the state alive until they end; shut_down() or a lost channel ends them.
+  state->tasks.spawn("agent link: read", [state] { return state->read_loop(); });
+  state->tasks.spawn("agent link: write", [state] { return state->write_loop(); });
+  while (!state->ready && !state->lost && !deadline.passed()) co_await state->greeted.wait(deadline);
+  if (state->lost) co_return fail(*state->lost);
+  if (!state->ready) co_return fail(ErrorCode::timeout, "the sandbox's agent did not say that it is ready in time");
+  if (state->ready->version != wire::protocol_version) {
+    co_return fail(ErrorCode::protocol, "the sandbox's agent speaks protocol " + std::to_string(state->ready->version) +
+                                            ", this server " + std::to_string(wire::protocol_version));
+  }
+  co_return *state->ready;
+}
+
+Result<std::unique_ptr<AgentStream>> AgentLink::open(std::string_view request) {
+  if (state_->lost) return fail(*state_->lost);
+  if (request.size() > wire::max_message) {
+    return fail(ErrorCode::invalid_argument, "the request is too long: arguments and environment must stay below 4 MiB");
+  }
+  const wire::StreamId id = state_->next_id++;
+  auto stream = std::make_shared<AgentStream::State>(state_->executor, id);
+  stream->link = state_;
+  state_->streams.emplace(id, stream);
+  wire::append_message(state_->output, wire::FrameType::open, id, request);
+  state_->output_changed.notify();
+  return std::unique_ptr<AgentStream>(new AgentStream(std::move(stream)));
+}
+
+Task<Status> AgentLink::ping(Deadline deadline) {
+  const auto state = state_;
+  const std::uint64_t awaited = ++state->pings;
+  state->queue({.type = wire::FrameType::ping});
+  while (state->pongs < awaited && !state->lost && !deadline.passed()) co_await state->ponged.wait(deadline);
+  if (state->lost) co_return fail(*state->lost);
+  if (state->pongs < awaited) co_return fail(ErrorCode::timeout, "the sandbox's agent did not answer in time");
+  co_return Status{};
+}
+
+std::optional<Error> AgentLink::lost() const { return state_->lost; }
+
+Task<> AgentLink::shut_down() {
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  const auto state = state_;
+  state->stopping = true;
+  state->fail_all({ErrorCode::cancelled, "the sandbox was let go"});
+  co_await state->tasks.shut_down();
+}
+
+}  // namespace cloche

@@ -1,0 +1,93 @@
+// AgentLink: the server's end of the channel: many streams over one byte stream, each within its credit.
+//
+// All that comes from the agent is untrusted: sizes are bounded, credit is enforced, and an agent that breaks the
+// protocol is cut off. When the link is lost, every stream ends with the same error, at once.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/event.hpp"
+#include "core/task.hpp"
+#include "sandbox/backend.hpp"
+#include "wire/channel_messages.hpp"
+#include "wire/frame.hpp"
+
+namespace cloche {
+
+class AgentLink;
+
+// What can happen on a stream.
+struct StreamData {
+  std::uint8_t lane = 0;
+  std::string bytes;
+};
+struct StreamEof {
+  std::uint8_t lane = 0;
+};
+struct StreamMessage {
+  std::string bytes;
+};
+struct StreamClosed {};  // the agent did what was asked; a refusal is an Error
+using StreamEvent = std::variant<StreamData, StreamEof, StreamMessage, StreamClosed>;
+
+// One stream. Destroying it before its end cancels it.
+class AgentStream {
+ public:
+  ~AgentStream();
+
+  // The next event, in order. After StreamClosed or an error there is none.
+  Task<Result<StreamEvent>> next(Deadline deadline);
+
+  // Sends bytes as the agent's credit allows.
+  Task<Status> send_data(std::uint8_t lane, std::string bytes, Deadline deadline);
+  void send_eof(std::uint8_t lane);
+  void send_message(std::string_view encoded);
+  // Asks the agent to end the work; the stream still ends by its own events.
+  void cancel();
+
+ private:
+  friend class AgentLink;
+  struct State;
+  explicit AgentStream(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  std::shared_ptr<State> state_;
+};
+
+enum class Greeting {
+  fresh,     // the agent was just started by us
+  takeover,  // an earlier server spoke with it: find the frames' boundaries again
+};
+
+class AgentLink {
+ public:
+  // Keeps the enclosure alive as long as its channel is in use.
+  AgentLink(Executor executor, std::shared_ptr<Enclosure> enclosure);
+  ~AgentLink();
+  AgentLink(const AgentLink&) = delete;
+  AgentLink& operator=(const AgentLink&) = delete;
+
+  // Says hello and waits for the answer.
+  Task<Result<wire::Ready>> greet(Greeting greeting, std::vector<std::string> keep, Deadline deadline);
+
+  // Opens a stream with a request.
+  Result<std::unique_ptr<AgentStream>> open(std::string_view request);
+
+  // Round trip to the agent and back.
+  Task<Status> ping(Deadline deadline);
+
+  // Why the link is gone; nullopt while it lives.
+  std::optional<Error> lost() const;
+
+  // Closes the channel and joins the loops. The sandbox lives on.
+  Task<> shut_down();
+
+ private:
+  friend class AgentStream;
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace cloche

@@ -1,0 +1,78 @@
+// Backend and Enclosure: what makes sandboxes, and what one of them is made of.
+//
+// A backend raises the walls and lays the channel; all that happens inside goes over the channel and is the same for
+// every backend (see sandbox/live_sandbox.hpp).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "core/task.hpp"
+#include "sandbox/channel.hpp"
+#include "sandbox/spec.hpp"
+
+namespace cloche {
+
+// What the kernel or the engine counted for the whole sandbox.
+struct Evidence {
+  std::uint64_t oom_kills = 0;
+  std::optional<Bytes> memory_peak;
+};
+
+// The walls of one sandbox. Destroying the object does not destroy the sandbox: it closes the channel and leaves the
+// sandbox to `recover`. destroy() ends it.
+class Enclosure {
+ public:
+  virtual ~Enclosure() = default;
+
+  virtual const SandboxId& id() const = 0;
+  virtual const SandboxSpec& spec() const = 0;
+  virtual std::string runtime() const = 0;
+  virtual Channel& channel() = 0;
+
+  // Changes memory, cpus and pids of a living sandbox, all or none.
+  virtual Task<Status> set_limits(const Limits& limits) = 0;
+
+  // Counters so far. Also answers for a sandbox that has just died, until destroy().
+  virtual Task<Result<Evidence>> evidence() = 0;
+
+  // Ends all that runs inside and removes every trace: processes, mounts, cgroups, directories, uid range. Idempotent.
+  // Not cancellable; bounded by the deadline, after which what is left is named in the error and is found by `recover`.
+  virtual Task<Status> destroy(Deadline deadline) = 0;
+};
+
+// One thing that a host can or cannot do, for `doctor`.
+struct Finding {
+  enum class Level { good, warning, missing };
+  std::string name;
+  Level level = Level::good;
+  std::string detail;
+  std::string advice;  // what to do about it, when it is not good
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  virtual std::string_view name() const = 0;
+
+  // Makes a sandbox whose agent is started; it has not said `ready` yet. Whatever fails on the way is taken back.
+  virtual Task<Result<std::unique_ptr<Enclosure>>> create(SandboxSpec spec, Deadline deadline) = 0;
+
+  // All living sandboxes that this instance made, in this process or an earlier one, their channels opened anew (the
+  // link must resynchronise). What is half made or half removed of this instance is removed. Other instances' are left.
+  virtual Task<Result<std::vector<std::unique_ptr<Enclosure>>>> recover(Deadline deadline) = 0;
+
+  virtual Task<std::vector<Finding>> examine(Deadline deadline) = 0;
+};
+
+// Whose sandboxes they are. Only what bears this id is ever touched.
+struct InstanceId {
+  std::string value;
+};
+
+}  // namespace cloche

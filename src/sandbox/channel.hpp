@@ -1,0 +1,24 @@
+// Channel: the one byte stream between server and agent. A backend brings it; the link above it speaks frames.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "core/task.hpp"
+
+namespace cloche {
+
+class Channel {
+ public:
+  virtual ~Channel() = default;
+
+  // Reads some bytes from the agent; 0 when the agent is gone. One reader at a time.
+  virtual Task<Result<std::size_t>> read_some(std::span<char> into) = 0;
+  // Writes all bytes to the agent. One writer at a time.
+  virtual Task<Status> write_all(std::string_view bytes) = 0;
+  // Ends pending reads and writes with an error. The sandbox goes on, and can be met again by `recover`.
+  virtual void close() = 0;
+};
+
+}  // namespace cloche

@@ -1,0 +1,17 @@
+// From what the agent and the kernel saw to an Outcome. No I/O, and no look at what the program printed.
+#pragma once
+
+#include <cstdint>
+
+#include "cloche/outcome.hpp"
+#include "wire/exec_messages.hpp"
+
+namespace cloche {
+
+// `oom_kills`: kills for memory in the sandbox that no earlier exec has accounted for.
+Outcome classify(const wire::ExecEnded& ended, std::uint64_t oom_kills);
+
+// The whole sandbox was killed for memory, and the program with it.
+Outcome killed_with_sandbox(std::chrono::microseconds wall, std::uint64_t oom_kills);
+
+}  // namespace cloche

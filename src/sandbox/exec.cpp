@@ -1,0 +1,104 @@
+#include "sandbox/exec.hpp"
+
+#include "sandbox/classify.hpp"
+
+namespace cloche {
+
+Task<std::uint64_t> OomLedger::claim(std::optional<std::uint64_t> counted) {
+  std::uint64_t now = told_;
+  if (counted) {
+    now = *counted;
+  } else {
+    auto evidence = co_await enclosure_->evidence();
+    if (evidence) now = evidence->oom_kills;
+  }
+  const std::uint64_t fresh = now > told_ ? now - told_ : 0;
+  told_ = std::max(told_, now);
+  co_return fresh;
+}
+
+Exec::Exec(std::unique_ptr<AgentStream> stream, std::shared_ptr<OomLedger> ledger)
+    : stream_(std::move(stream)), ledger_(std::move(ledger)) {}
+
+Task<Result<std::variant<ExecOutput, Outcome>>> Exec::next(Deadline deadline) {
+  using Piece = std::variant<ExecOutput, Outcome>;
+  for (;;) {
+    if (outcome_) co_return Piece(*outcome_);
+    auto event = co_await stream_->next(deadline);
+    if (!event) {
+      if (event.error().code != ErrorCode::sandbox_lost) co_return fail(std::move(event).error());
+      co_return co_await on_lost(std::move(event).error());
+    }
+    if (auto* data = std::get_if<StreamData>(&*event)) {
+      const auto source = data->lane == wire::lane::err ? ExecOutput::Source::err : ExecOutput::Source::out;
+      co_return Piece(ExecOutput{source, std::move(data->bytes)});
+    }
+    if (auto* message = std::get_if<StreamMessage>(&*event)) {
+      if (const auto started = wire::decode<wire::ExecStarted>(message->bytes)) {
+        pid_ = started->pid;
+        background_id_ = started->exec_id;
+        continue;
+      }
+      auto ended = wire::decode<wire::ExecEnded>(message->bytes);
+      if (!ended) co_return fail(ErrorCode::protocol, "the sandbox's agent said something unknown of an exec");
+      const std::uint64_t oom_kills = co_await ledger_->claim(ended->oom_kills);
+      outcome_ = classify(*ended, oom_kills);
+      continue;
+    }
+    if (std::holds_alternative<StreamClosed>(*event)) {
+      co_return fail(ErrorCode::protocol, "the sandbox's agent did not say how the program ended");
+    }
+  }
+}
+
+Task<Result<std::variant<ExecOutput, Outcome>>> Exec::on_lost(Error error) {
+  const std::uint64_t oom_kills = co_await ledger_->claim(std::nullopt);
+  if (oom_kills == 0) co_return fail(std::move(error));
+  const auto wall = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - started_);
+  outcome_ = killed_with_sandbox(wall, oom_kills);
+  co_return std::variant<ExecOutput, Outcome>(*outcome_);
+}
+
+Task<Result<Exec::Collected>> Exec::collect(Deadline deadline) {
+  Collected collected;
+  for (;;) {
+    auto event = co_await next(deadline);
+    if (!event) co_return fail(std::move(event).error());
+    if (auto* outcome = std::get_if<Outcome>(&*event)) {
+      collected.outcome = std::move(*outcome);
+      co_return collected;
+    }
+    auto& output = std::get<ExecOutput>(*event);
+    (output.source == ExecOutput::Source::out ? collected.out : collected.err) += output.bytes;
+  }
+}
+
+Task<Status> Exec::write_stdin(std::string bytes, Deadline deadline) {
+  auto sent = co_await stream_->send_data(wire::lane::in, std::move(bytes), deadline);
+  co_return sent;
+}
+
+void Exec::close_stdin() { stream_->send_eof(wire::lane::in); }
+
+void Exec::signal(int number, wire::SignalTarget target) {
+  stream_->send_message(wire::encode(wire::ExecSignal{static_cast<std::uint32_t>(number), target}));
+}
+
+void Exec::resize(TerminalSize size) { stream_->send_message(wire::encode(wire::ExecResize{{size.rows, size.columns}})); }
+
+void Exec::stop() { stream_->cancel(); }
+
+Task<Status> Exec::wait_started(Deadline deadline) {
+  while (background_id_ == 0) {
+    auto event = co_await stream_->next(deadline);
+    if (!event) co_return fail(std::move(event).error());
+    const auto* message = std::get_if<StreamMessage>(&*event);
+    if (message == nullptr) co_return fail(ErrorCode::protocol, "the sandbox's agent did not say that the program started");
+    CLOCHE_CO_TRY(const auto started, wire::decode<wire::ExecStarted>(message->bytes));
+    pid_ = started.pid;
+    background_id_ = started.exec_id;
+  }
+  co_return Status{};
+}
+
+}  // namespace cloche

@@ -1,0 +1,77 @@
+// Exec: one running program, seen from the server.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "core/task.hpp"
+#include "sandbox/agent_link.hpp"
+#include "sandbox/exec_spec.hpp"
+#include "cloche/outcome.hpp"
+
+namespace cloche {
+
+// Accounts for kills by memory: each is told to one exec only.
+class OomLedger {
+ public:
+  explicit OomLedger(std::shared_ptr<Enclosure> enclosure) : enclosure_(std::move(enclosure)) {}
+
+  // Kills that nobody was told of yet. `counted` is the agent's own count, where it has one.
+  Task<std::uint64_t> claim(std::optional<std::uint64_t> counted);
+
+ private:
+  std::shared_ptr<Enclosure> enclosure_;
+  std::uint64_t told_ = 0;
+};
+
+struct ExecOutput {
+  enum class Source { out, err } source = Source::out;
+  std::string bytes;
+};
+
+// Destroying it before its end stops the program (a background one goes on).
+class Exec {
+ public:
+  // The next piece of output, or the outcome, after which there is nothing more. An Error means that Cloche could not
+  // do its work; a sandbox that died because its memory was used up is an outcome.
+  Task<Result<std::variant<ExecOutput, Outcome>>> next(Deadline deadline = Deadline::never());
+
+  // All output up to the end. What the program may print is bounded by its spec.
+  struct Collected {
+    std::string out;
+    std::string err;
+    Outcome outcome;
+  };
+  Task<Result<Collected>> collect(Deadline deadline = Deadline::never());
+
+  Task<Status> write_stdin(std::string bytes, Deadline deadline = Deadline::never());
+  void close_stdin();
+  void signal(int number, wire::SignalTarget target = wire::SignalTarget::group);
+  void resize(TerminalSize size);
+  // Ends the program's whole tree; the outcome says `cancelled`.
+  void stop();
+
+  // As the sandbox counts; 0 until it has started.
+  std::uint32_t pid() const { return pid_; }
+  std::uint64_t background_id() const { return background_id_; }
+
+  Exec(std::unique_ptr<AgentStream> stream, std::shared_ptr<OomLedger> ledger);
+
+  // Waits until the program has started, and so has a pid, or could not be. For background execs.
+  Task<Status> wait_started(Deadline deadline);
+
+ private:
+  Task<Result<std::variant<ExecOutput, Outcome>>> on_lost(Error error);
+
+  std::unique_ptr<AgentStream> stream_;
+  std::shared_ptr<OomLedger> ledger_;
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  std::uint32_t pid_ = 0;
+  std::uint64_t background_id_ = 0;
+  std::optional<Outcome> outcome_;
+};
+
+}  // namespace cloche

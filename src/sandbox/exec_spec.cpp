@@ -1,0 +1,88 @@
+#include "sandbox/exec_spec.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+
+namespace cloche {
+
+namespace {
+
+Status validate(const ExecSpec& spec) {
+  const auto has_nul = [](const std::string& text) { return text.find('\0') != std::string::npos; };
+  if (spec.argv.empty() || spec.argv.front().empty()) return fail(ErrorCode::invalid_argument, "no program was named");
+  if (std::ranges::any_of(spec.argv, has_nul)) return fail(ErrorCode::invalid_argument, "an argument contains a NUL byte");
+  for (const auto& [key, value] : spec.env) {
+    if (key.empty() || key.find('=') != std::string::npos || has_nul(key) || has_nul(value)) {
+      return fail(ErrorCode::invalid_argument, "not an environment variable: '" + key + "'");
+    }
+  }
+  if (!spec.cwd.empty() && !is_clean_absolute_path(spec.cwd)) {
+    return fail(ErrorCode::invalid_argument, "cwd must be an absolute path without '..', '.', NUL or empty parts: '" + spec.cwd + "'");
+  }
+  if (spec.uid == 0U || spec.gid == 0U) {
+    return fail(ErrorCode::invalid_argument, "programs cannot run as root: uid and gid 0 are the agent's");
+  }
+  if ((spec.wall_limit && spec.wall_limit->count() <= 0) || (spec.cpu_limit && spec.cpu_limit->count() <= 0)) {
+    return fail(ErrorCode::invalid_argument, "a time limit must be longer than nothing");
+  }
+  if (spec.terminal && !spec.zygote.empty()) return fail(ErrorCode::invalid_argument, "a zygote's run cannot have a terminal");
+  return {};
+}
+
+std::vector<std::string> environment(const ExecSpec& spec, const SandboxSpec& sandbox) {
+  std::map<std::string, std::string> env{
+      {"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+      {"HOME", sandbox.work_dir},
+      {"USER", "sandbox"},
+      {"LANG", "C.UTF-8"},
+  };
+  if (spec.terminal) env["TERM"] = "xterm-256color";
+  for (const auto& [key, value] : spec.env) env[key] = value;
+  std::vector<std::string> entries;
+  for (const auto& [key, value] : env) entries.push_back(key + "=" + value);
+  return entries;
+}
+
+std::vector<wire::Rlimit> rlimits(const ExecSpec& spec, const Limits& limits) {
+  std::map<int, wire::Rlimit> by_resource;
+  const auto set = [&](int resource, std::uint64_t soft, std::uint64_t hard) {
+    by_resource[resource] = {static_cast<std::uint32_t>(resource), soft, hard};
+  };
+  set(RLIMIT_CORE, 0, 0);
+  set(RLIMIT_FSIZE, limits.file_size.count, limits.file_size.count);
+  set(RLIMIT_NOFILE, limits.open_files, limits.open_files);
+  for (const Rlimit& limit : spec.rlimits) set(limit.resource, limit.soft, limit.hard);
+  std::vector<wire::Rlimit> all;
+  for (const auto& [resource, limit] : by_resource) all.push_back(limit);
+  return all;
+}
+
+std::uint64_t in_ms(const std::optional<std::chrono::milliseconds>& span) {
+  return span ? static_cast<std::uint64_t>(span->count()) : 0;
+}
+
+}  // namespace
+
+Result<wire::ExecRequest> to_request(const ExecSpec& spec, const SandboxSpec& sandbox) {
+  CLOCHE_CHECK(validate(spec));
+  wire::ExecRequest request;
+  request.argv = spec.argv;
+  request.env = environment(spec, sandbox);
+  request.cwd = spec.cwd.empty() ? sandbox.work_dir : spec.cwd;
+  request.uid = spec.uid.value_or(sandbox.uid);
+  request.gid = spec.gid.value_or(sandbox.gid);
+  request.stdin_mode = spec.stdin_mode == Stdin::closed ? wire::StdinMode::closed : wire::StdinMode::stream;
+  if (spec.terminal) request.pty = wire::WindowSize{spec.terminal->rows, spec.terminal->columns};
+  request.wall_ms = in_ms(spec.wall_limit);
+  request.cpu_ms = in_ms(spec.cpu_limit);
+  request.keep_bytes = spec.keep_output.count;
+  request.stop_bytes = spec.stop_output.count;
+  request.rlimits = rlimits(spec, sandbox.limits);
+  request.umask = spec.umask;
+  request.background = spec.lifetime == Lifetime::background;
+  request.zygote = spec.zygote;
+  return request;
+}
+
+}  // namespace cloche

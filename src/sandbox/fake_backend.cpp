@@ -1,0 +1,159 @@
+#include "sandbox/fake_backend.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/write.hpp>
+
+#include "core/unique_fd.hpp"
+
+namespace cloche {
+
+namespace {
+
+class PipeChannel final : public Channel {
+ public:
+  PipeChannel(Executor executor, UniqueFd in, UniqueFd out) : in_(executor, in.release()), out_(executor, out.release()) {}
+
+  Task<Result<std::size_t>> read_some(std::span<char> into) override {
+    boost::system::error_code error;
+    const std::size_t n = co_await out_.async_read_some(asio::buffer(into.data(), into.size()),
+                                                        asio::redirect_error(asio::use_awaitable, error));
+    if (error == asio::error::eof) co_return std::size_t{0};
+    if (error) co_return fail(ErrorCode::sandbox_lost, "channel: " + error.message());
+    co_return n;
+  }
+
+  Task<Status> write_all(std::string_view bytes) override {
+    boost::system::error_code error;
+    co_await asio::async_write(in_, asio::buffer(bytes.data(), bytes.size()), asio::redirect_error(asio::use_awaitable, error));
+    if (error) co_return fail(ErrorCode::sandbox_lost, "channel: " + error.message());
+    co_return Status{};
+  }
+
+  void close() override {
+    boost::system::error_code ignored;
+    in_.close(ignored);
+    out_.close(ignored);
+  }
+
+ private:
+  asio::posix::stream_descriptor in_;
+  asio::posix::stream_descriptor out_;
+};
+
+class FakeEnclosure final : public Enclosure {
+ public:
+  FakeEnclosure(SandboxId id, SandboxSpec spec, pid_t pid, std::unique_ptr<PipeChannel> channel)
+      : id_(std::move(id)), spec_(std::move(spec)), pid_(pid), channel_(std::move(channel)) {}
+  ~FakeEnclosure() override { end(); }
+
+  const SandboxId& id() const override { return id_; }
+  const SandboxSpec& spec() const override { return spec_; }
+  std::string runtime() const override { return "bubblewrap"; }
+  Channel& channel() override { return *channel_; }
+
+  Task<Status> set_limits(const Limits&) override {
+    co_return fail(ErrorCode::unsupported, "the fake backend has no limits");
+  }
+  Task<Result<Evidence>> evidence() override { co_return Evidence{}; }
+  Task<Status> destroy(Deadline) override {
+    channel_->close();
+    end();
+    co_return Status{};
+  }
+
+ private:
+  void end() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+  }
+
+  SandboxId id_;
+  SandboxSpec spec_;
+  pid_t pid_;
+  std::unique_ptr<PipeChannel> channel_;
+};
+
+class FakeBackend final : public Backend {
+ public:
+  FakeBackend(Executor executor, FakeOptions options) : executor_(std::move(executor)), options_(std::move(options)) {}
+
+  std::string_view name() const override { return "fake"; }
+
+  Task<Result<std::unique_ptr<Enclosure>>> create(SandboxSpec spec, Deadline) override {
+    if (auto valid = validate(spec); !valid) co_return fail(std::move(valid).error());
+    if (!spec.image.empty()) co_return fail(ErrorCode::not_found, "the fake backend has no image '" + spec.image + "'");
+    co_return start(std::move(spec));
+  }
+
+  Task<Result<std::vector<std::unique_ptr<Enclosure>>>> recover(Deadline) override {
+    co_return std::vector<std::unique_ptr<Enclosure>>{};
+  }
+
+  Task<std::vector<Finding>> examine(Deadline) override { co_return std::vector<Finding>{}; }
+
+ private:
+  Result<std::unique_ptr<Enclosure>> start(SandboxSpec spec) {
+    int in[2];
+    int out[2];
+    if (::pipe2(in, O_CLOEXEC) != 0) return fail_errno("pipe");
+    UniqueFd in_read(in[0]);
+    UniqueFd in_write(in[1]);
+    if (::pipe2(out, O_CLOEXEC) != 0) return fail_errno("pipe");
+    UniqueFd out_read(out[0]);
+    UniqueFd out_write(out[1]);
+
+    std::vector<std::string> argv{options_.bubblewrap, "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net",
+                                  "--unshare-cgroup-try", "--die-with-parent", "--as-pid-1", "--cap-add", "ALL",
+                                  "--ro-bind", "/usr", "/usr", "--proc", "/proc", "--dev", "/dev",
+                                  "--perms", "1777", "--tmpfs", "/tmp", "--perms", "1777", "--tmpfs", "/dev/shm",
+                                  "--mqueue", "/dev/mqueue", "--perms", "1777", "--tmpfs", spec.work_dir,
+                                  "--dir", "/etc", "--remount-ro", "/dev",
+                                  "--ro-bind", options_.agent_path, "/.cloche/agent"};
+    for (const char* link : {"/bin", "/sbin", "/lib", "/lib32", "/lib64"}) {
+      char target[64];
+      const ssize_t n = ::readlink(link, target, sizeof target);
+      if (n > 0) argv.insert(argv.end(), {"--symlink", std::string(target, static_cast<std::size_t>(n)), link});
+    }
+    for (const char* path : {"/etc/alternatives", "/etc/ld.so.cache"}) argv.insert(argv.end(), {"--ro-bind-try", path, path});
+    for (const Mount& mount : spec.mounts) {
+      argv.insert(argv.end(), {mount.access == Access::read_only ? "--ro-bind" : "--bind", mount.source, mount.target});
+    }
+    argv.insert(argv.end(), {"--chdir", "/", "--remount-ro", "/", "/.cloche/agent", "init"});
+
+    std::vector<char*> pointers;
+    for (auto& argument : argv) pointers.push_back(argument.data());
+    pointers.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_adddup2(&actions, in_read.get(), 0);
+    ::posix_spawn_file_actions_adddup2(&actions, out_write.get(), 1);
+    pid_t pid = -1;
+    const int error = ::posix_spawnp(&pid, options_.bubblewrap.c_str(), &actions, nullptr, pointers.data(), environ);
+    ::posix_spawn_file_actions_destroy(&actions);
+    if (error != 0) return fail(errno_error("start " + options_.bubblewrap, error));
+    SandboxId id{"fake-" + random_hex(8)};
+    auto channel = std::make_unique<PipeChannel>(executor_, std::move(in_write), std::move(out_read));
+    return std::make_unique<FakeEnclosure>(std::move(id), std::move(spec), pid, std::move(channel));
+  }
+
+  Executor executor_;
+  FakeOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> create_fake_backend(Executor executor, FakeOptions options) {
+  return std::make_unique<FakeBackend>(std::move(executor), std::move(options));
+}
+
+}  // namespace cloche

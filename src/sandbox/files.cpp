@@ -1,0 +1,270 @@
+#include "sandbox/files.hpp"
+
+#include <boost/asio/experimental/awaitable_operators.hpp>
+
+namespace cloche {
+
+namespace {
+
+constexpr std::size_t piece = 256 * 1024;
+
+Task<Status> throw_away(std::string) { co_return Status{}; }
+
+// Bytes of lists and matches that one reply's collection may grow to: an agent cannot make the server hold more.
+constexpr std::size_t max_collected = 64 * 1024 * 1024;
+
+std::size_t weight(const wire::FileReply& reply) {
+  std::size_t bytes = 0;
+  for (const auto& entry : reply.entries) bytes += sizeof entry + entry.path.size() + entry.link_target.size();
+  for (const auto& match : reply.matches) bytes += sizeof match + match.path.size() + match.text.size();
+  return bytes;
+}
+
+void merge(wire::FileReply& into, wire::FileReply&& more) {
+  into.entries.insert(into.entries.end(), std::make_move_iterator(more.entries.begin()), std::make_move_iterator(more.entries.end()));
+  into.matches.insert(into.matches.end(), std::make_move_iterator(more.matches.begin()), std::make_move_iterator(more.matches.end()));
+  into.done = more.done;
+  into.cut = into.cut || more.cut;
+  into.bytes = more.bytes;
+  into.files = more.files;
+  into.skipped = more.skipped;
+  into.total_size = std::max(into.total_size, more.total_size);
+}
+
+// Sends content until its end, while the other half of the conversation listens for the answer.
+Task<Status> send_content(AgentStream& stream, const Files::Source& source, Deadline deadline) {
+  for (;;) {
+    auto bytes = co_await source();
+    if (!bytes) co_return fail(std::move(bytes).error());
+    if (bytes->empty()) break;
+    auto sent = co_await stream.send_data(wire::lane::in, std::move(*bytes), deadline);
+    if (!sent) co_return sent;
+  }
+  stream.send_eof(wire::lane::in);
+  co_return Status{};
+}
+
+Task<Result<wire::FileReply>> receive(AgentStream& stream, const Files::Sink& sink, Deadline deadline) {
+  wire::FileReply all;
+  std::size_t held = 0;
+  for (;;) {
+    auto event = co_await stream.next(deadline);
+    if (!event) co_return fail(std::move(event).error());
+    if (auto* data = std::get_if<StreamData>(&*event)) {
+      auto taken = co_await sink(std::move(data->bytes));
+      if (!taken) co_return fail(std::move(taken).error());
+    } else if (auto* message = std::get_if<StreamMessage>(&*event)) {
+      auto reply = wire::decode<wire::FileReply>(message->bytes);
+      if (!reply) co_return fail(std::move(reply).error());
+      held += weight(*reply);
+      if (held > max_collected) co_return fail(ErrorCode::protocol, "the sandbox's agent answered with too much");
+      merge(all, std::move(*reply));
+    } else if (std::holds_alternative<StreamClosed>(*event)) {
+      if (!all.done) co_return fail(ErrorCode::protocol, "the sandbox's agent left a file operation unfinished");
+      co_return all;
+    }
+  }
+}
+
+}  // namespace
+
+Files::Source from_memory(std::string bytes) {
+  auto rest = std::make_shared<std::pair<std::string, std::size_t>>(std::move(bytes), 0);
+  return [rest]() -> Task<Result<std::string>> {
+    std::string part = rest->first.substr(rest->second, piece);
+    rest->second += part.size();
+    co_return part;
+  };
+}
+
+FilePath FilePath::beneath(std::string root, std::string relative) {
+  FilePath path(std::move(relative));
+  path.root = std::move(root);
+  return path;
+}
+
+wire::FileRequest Files::request(wire::FileOp op, FilePath path) const {
+  wire::FileRequest request;
+  request.op = op;
+  request.path = std::move(path.path);
+  request.root = std::move(path.root);
+  request.uid = uid_;
+  request.gid = gid_;
+  return request;
+}
+
+Task<Result<wire::FileReply>> Files::perform(wire::FileRequest request, Source source, Sink sink, Deadline deadline) {
+  auto opened = link_.open(wire::encode(request));
+  if (!opened) co_return fail(std::move(opened).error());
+  const auto stream = std::move(*opened);
+  if (!source) {
+    stream->send_eof(wire::lane::in);
+    auto reply = co_await receive(*stream, sink, deadline);
+    co_return reply;
+  }
+  // The answer can come while content is still under way (no space left, say): whichever fails first decides.
+  using asio::experimental::awaitable_operators::operator&&;
+  std::optional<Error> send_error;
+  const auto sending = [&]() -> Task<> {
+    auto sent = co_await send_content(*stream, source, deadline);
+    if (!sent) {
+      send_error = std::move(sent).error();
+      stream->cancel();
+    }
+  };
+  auto reply = co_await (receive(*stream, sink, deadline) && sending());
+  if (send_error && (!reply || reply.error().code == ErrorCode::cancelled)) co_return fail(std::move(*send_error));
+  co_return reply;
+}
+
+Task<Status> Files::write(FilePath path, std::string bytes, WriteOptions options, Deadline deadline) {
+  Source source = from_memory(std::move(bytes));
+  auto written = co_await write_stream(std::move(path), std::move(source), options, deadline);
+  co_return written;
+}
+
+Task<Status> Files::write_stream(FilePath path, Source source, WriteOptions options, Deadline deadline) {
+  auto ask = request(wire::FileOp::write, std::move(path));
+  ask.mode = options.mode;
+  ask.parents = options.parents == WriteOptions::Parents::make;
+  ask.append = options.existing == WriteOptions::Existing::append;
+  ask.max_bytes = options.most.count;
+  Sink sink = throw_away;
+  auto reply = co_await perform(std::move(ask), std::move(source), std::move(sink), deadline);
+  if (!reply) co_return fail(std::move(reply).error());
+  co_return Status{};
+}
+
+Task<Result<ReadResult>> Files::read(FilePath path, FileRange range, Bytes most, Deadline deadline) {
+  ReadResult result;
+  auto ask = request(wire::FileOp::read, std::move(path));
+  ask.offset = range.offset;
+  // One byte more than wanted tells whether there is more.
+  const std::uint64_t cap = most.count == UINT64_MAX ? most.count : most.count + 1;
+  ask.length = range.length == 0 ? cap : std::min(range.length, cap);
+  Sink sink = [&result](std::string bytes) -> Task<Status> {
+    result.bytes += bytes;
+    co_return Status{};
+  };
+  auto reply = co_await perform(std::move(ask), nullptr, std::move(sink), deadline);
+  if (!reply) co_return fail(std::move(reply).error());
+  result.total_size = reply->total_size;
+  if (result.bytes.size() > most.count) {
+    result.bytes.resize(most.count);
+    result.cut = true;
+  }
+  co_return result;
+}
+
+Task<Status> Files::read_stream(FilePath path, FileRange range, Sink sink, Deadline deadline) {
+  auto ask = request(wire::FileOp::read, std::move(path));
+  ask.offset = range.offset;
+  ask.length = range.length;
+  auto reply = co_await perform(std::move(ask), nullptr, std::move(sink), deadline);
+  if (!reply) co_return fail(std::move(reply).error());
+  co_return Status{};
+}
+
+Task<Result<FileEntry>> Files::stat(FilePath path, Links links, Deadline deadline) {
+  auto ask = request(wire::FileOp::stat, std::move(path));
+  ask.follow = links == Links::follow;
+  Sink sink = throw_away;
+  auto reply = co_await perform(std::move(ask), nullptr, std::move(sink), deadline);
+  if (!reply) co_return fail(std::move(reply).error());
+  if (reply->entries.size() != 1) co_return fail(ErrorCode::protocol, "the sandbox's agent answered stat with no entry");
+  co_return std::move(reply->entries.front());
+}
+
+Task<Result<EntryList>> Files::list(FilePath path, Recursion recursion, Deadline deadline) {
+  auto ask = request(wire::FileOp::list, std::move(path));
+  ask.recursive = recursion == Recursion::whole_tree;
+  Sink sink = throw_away;
+  auto reply = co_await perform(std::move(ask), nullptr, std::move(sink), deadline);
+  if (!reply) co_return fail(std::move(reply).error());
+  EntryList result;
+  result.entries = std::move(reply->entries);
+  result.cut = reply->cut;
+  co_return result;
+}
+
+Task<Status> Files::remove(FilePath path, Recursion recursion, Missing missing, Deadline deadline) {
+  auto ask = request(wire::FileOp::remove, std::move(path));
+  ask.recursive = recursion == Recursion::whole_tree;
+  ask.missing_ok = missing == Missing::fine;
+  Sink sink = throw_away;
+  auto reply = co_await perform(std::move(ask), nullptr, std::move(sink), deadline);
+  if (!reply) co_return fail(std::move(reply).error());
+  co_return Status{};
+}
+
+Task<Status> Files::make_directory(FilePath path, std::uint32_t mode, Deadline deadline) {
+  auto ask = request(wire::FileOp::mkdir, std::move(path));
+  ask.mode = mode;
+  ask.parents = true;
+  Sink sink = throw_away;
+  auto reply = co_await perform(std::move(ask), nullptr, std::move(sink), deadline);
+  if (!reply) co_return fail(std::move(reply).error());
+  co_return Status{};
+}
+
+Task<Status> Files::move(FilePath from, std::string to, Deadline deadline) {
+  auto ask = request(wire::FileOp::move, std::move(from));
+  ask.to = std::move(to);
+  Sink sink = throw_away;
+  auto reply = co_await perform(std::move(ask), nullptr, std::move(sink), deadline);
+  if (!reply) co_return fail(std::move(reply).error());
+  co_return Status{};
+}
+
+Task<Status> Files::unpack(FilePath path, Source source, TarCaps caps, Deadline deadline) {
+  auto ask = request(wire::FileOp::tar_in, std::move(path));
+  ask.parents = true;
+  ask.max_bytes = caps.content.count;
+  ask.max_entries = caps.entries;
+  Sink sink = throw_away;
+  auto reply = co_await perform(std::move(ask), std::move(source), std::move(sink), deadline);
+  if (!reply) co_return fail(std::move(reply).error());
+  co_return Status{};
+}
+
+Task<Status> Files::pack(FilePath path, Sink sink, Deadline deadline) {
+  auto ask = request(wire::FileOp::tar_out, std::move(path));
+  auto reply = co_await perform(std::move(ask), nullptr, std::move(sink), deadline);
+  if (!reply) co_return fail(std::move(reply).error());
+  co_return Status{};
+}
+
+Task<Result<EntryList>> Files::glob(FilePath path, std::string pattern, GlobOptions options, Deadline deadline) {
+  auto ask = request(wire::FileOp::glob, std::move(path));
+  ask.pattern = std::move(pattern);
+  ask.hidden = options.hidden == GlobOptions::Hidden::match;
+  ask.max_results = options.most;
+  Sink sink = throw_away;
+  auto reply = co_await perform(std::move(ask), nullptr, std::move(sink), deadline);
+  if (!reply) co_return fail(std::move(reply).error());
+  EntryList result;
+  result.entries = std::move(reply->entries);
+  result.cut = reply->cut;
+  co_return result;
+}
+
+Task<Result<GrepResult>> Files::grep(FilePath path, std::string pattern, GrepOptions options, Deadline deadline) {
+  auto ask = request(wire::FileOp::grep, std::move(path));
+  ask.pattern = std::move(pattern);
+  ask.glob = std::move(options.glob);
+  ask.ignore_case = options.letter_case == GrepOptions::Case::ignore;
+  ask.context_lines = options.context_lines;
+  ask.max_results = options.most;
+  ask.recursive = true;
+  Sink sink = throw_away;
+  auto reply = co_await perform(std::move(ask), nullptr, std::move(sink), deadline);
+  if (!reply) co_return fail(std::move(reply).error());
+  GrepResult result;
+  result.matches = std::move(reply->matches);
+  result.files_searched = reply->files;
+  result.files_skipped = reply->skipped;
+  result.cut = reply->cut;
+  co_return result;
+}
+
+}  // namespace cloche

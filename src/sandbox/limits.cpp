@@ -1,0 +1,38 @@
+#include "sandbox/limits.hpp"
+
+#include <cmath>
+#include <string>
+
+namespace cloche {
+
+namespace {
+
+Status in_range(const char* name, Bytes value, Bytes least, Bytes most) {
+  if (value >= least && value <= most) return {};
+  return fail(ErrorCode::invalid_argument, std::string("limit ") + name + " is " + to_string(value) + "; it must be from " +
+                                               to_string(least) + " to " + to_string(most));
+}
+
+}  // namespace
+
+Status validate(const Limits& limits) {
+  constexpr Bytes most = {std::uint64_t{1} << 44};
+  CLOCHE_CHECK(in_range("memory", limits.memory, mib(8), most));
+  CLOCHE_CHECK(in_range("file_size", limits.file_size, {0}, most));
+  CLOCHE_CHECK(in_range("work_dir", limits.work_dir, kib(64), most));
+  CLOCHE_CHECK(in_range("tmp_dir", limits.tmp_dir, kib(64), most));
+  CLOCHE_CHECK(in_range("shm_dir", limits.shm_dir, kib(64), most));
+  if (!std::isfinite(limits.cpus) || limits.cpus < 0.01 || limits.cpus > 1024) {
+    return fail(ErrorCode::invalid_argument, "limit cpus is " + std::to_string(limits.cpus) + "; it must be from 0.01 to 1024");
+  }
+  if (limits.pids < 8 || limits.pids > 32768) {
+    return fail(ErrorCode::invalid_argument, "limit pids is " + std::to_string(limits.pids) + "; it must be from 8 to 32768");
+  }
+  if (limits.open_files < 16 || limits.open_files > 1'048'576) {
+    return fail(ErrorCode::invalid_argument,
+                "limit open_files is " + std::to_string(limits.open_files) + "; it must be from 16 to 1048576");
+  }
+  return {};
+}
+
+}  // namespace cloche

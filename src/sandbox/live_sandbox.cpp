@@ -1,0 +1,201 @@
+#include "sandbox/live_sandbox.hpp"
+
+#include <boost/asio/experimental/awaitable_operators.hpp>
+
+#include "core/log.hpp"
+
+namespace cloche {
+
+namespace {
+
+constexpr std::chrono::seconds cleanup_patience{20};
+
+// A reply of one message, then the stream's end.
+template <class Message>
+Task<Result<Message>> single_reply(AgentStream& stream, Deadline deadline) {
+  std::optional<Message> reply;
+  for (;;) {
+    auto event = co_await stream.next(deadline);
+    if (!event) co_return fail(std::move(event).error());
+    if (auto* message = std::get_if<StreamMessage>(&*event)) {
+      auto decoded = wire::decode<Message>(message->bytes);
+      if (!decoded) co_return fail(std::move(decoded).error());
+      reply = std::move(*decoded);
+    } else if (std::holds_alternative<StreamClosed>(*event)) {
+      if (!reply) co_return fail(ErrorCode::protocol, "the sandbox's agent did not answer");
+      co_return std::move(*reply);
+    }
+  }
+}
+
+std::vector<std::string> kept_paths(const SandboxSpec& spec) {
+  std::vector<std::string> paths;
+  for (const Mount& mount : spec.mounts) paths.push_back(mount.target);
+  return paths;
+}
+
+}  // namespace
+
+Task<Result<std::string>> TcpConnection::read(Deadline deadline) {
+  while (!ended_) {
+    auto event = co_await stream_->next(deadline);
+    if (!event) co_return fail(std::move(event).error());
+    if (auto* data = std::get_if<StreamData>(&*event)) co_return std::move(data->bytes);
+    ended_ = std::holds_alternative<StreamEof>(*event) || std::holds_alternative<StreamClosed>(*event);
+  }
+  co_return std::string();
+}
+
+Task<Status> TcpConnection::write(std::string bytes, Deadline deadline) {
+  auto sent = co_await stream_->send_data(wire::lane::in, std::move(bytes), deadline);
+  co_return sent;
+}
+
+void TcpConnection::finish() { stream_->send_eof(wire::lane::in); }
+
+LiveSandbox::LiveSandbox(std::shared_ptr<Enclosure> enclosure, std::unique_ptr<AgentLink> link)
+    : enclosure_(std::move(enclosure)), ledger_(std::make_shared<OomLedger>(enclosure_)), link_(std::move(link)) {}
+
+Task<Result<std::unique_ptr<LiveSandbox>>> LiveSandbox::open(std::unique_ptr<Enclosure> enclosure, Greeting greeting, Deadline deadline) {
+  std::shared_ptr<Enclosure> shared = std::move(enclosure);
+  auto link = std::make_unique<AgentLink>(co_await asio::this_coro::executor, shared);
+  const Deadline ready_by = deadline.sooner(Deadline::after(shared->spec().ready_timeout));
+  auto keep = kept_paths(shared->spec());
+  std::optional<Error> error;
+  try {
+    auto ready = co_await link->greet(greeting, std::move(keep), ready_by);
+    if (!ready) error = std::move(ready).error();
+  } catch (const boost::system::system_error&) {
+    error = Error{ErrorCode::cancelled, "cancelled"};
+  }
+  if (!error) co_return std::make_unique<LiveSandbox>(shared, std::move(link));
+
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  co_await link->shut_down();
+  const auto oom = co_await shared->evidence();
+  if (oom && oom->oom_kills > 0) error->message += " (its memory limit is too small for it to start)";
+  auto destroyed = co_await shared->destroy(Deadline::after(cleanup_patience));
+  if (!destroyed) log::error("sandbox {}: {}", shared->id().value, destroyed.error().message);
+  co_return fail(std::move(*error).at("start sandbox"));
+}
+
+Task<Result<std::unique_ptr<Exec>>> LiveSandbox::start(ExecSpec spec, Deadline deadline) {
+  auto request = to_request(spec, enclosure_->spec());
+  if (!request) co_return fail(std::move(request).error());
+  auto stream = link_->open(wire::encode(*request));
+  if (!stream) co_return fail(std::move(stream).error());
+  auto exec = std::make_unique<Exec>(std::move(*stream), ledger_);
+  if (spec.lifetime == Lifetime::background) {
+    auto started = co_await exec->wait_started(deadline);
+    if (!started) co_return fail(std::move(started).error());
+  }
+  co_return exec;
+}
+
+Task<Result<Exec::Collected>> LiveSandbox::run(ExecSpec spec, Deadline deadline) {
+  const bool has_input = spec.stdin_mode == Stdin::bytes;
+  std::string input = std::move(spec.input);
+  auto started = co_await start(std::move(spec), deadline);
+  if (!started) co_return fail(std::move(started).error());
+  const auto exec = std::move(*started);
+  if (!has_input) {
+    auto collected = co_await exec->collect(deadline);
+    co_return collected;
+  }
+  using asio::experimental::awaitable_operators::operator&&;
+  const auto feed = [&]() -> Task<> {
+    // A program that does not read its input to the end is none of our business.
+    [[maybe_unused]] auto sent = co_await exec->write_stdin(std::move(input), deadline);
+    exec->close_stdin();
+  };
+  auto collected = co_await (exec->collect(deadline) && feed());
+  co_return collected;
+}
+
+Task<Result<std::vector<BackgroundEntry>>> LiveSandbox::list_background(Deadline deadline) {
+  const std::string request = wire::encode(wire::ExecListRequest{});
+  auto stream = link_->open(request);
+  if (!stream) co_return fail(std::move(stream).error());
+  auto list = co_await single_reply<wire::ExecList>(**stream, deadline);
+  if (!list) co_return fail(std::move(list).error());
+  std::vector<BackgroundEntry> entries;
+  for (auto& exec : list->execs) {
+    BackgroundEntry entry;
+    entry.id = exec.exec_id;
+    entry.pid = exec.pid;
+    entry.argv = std::move(exec.argv);
+    entry.running = exec.running;
+    entry.age = std::chrono::milliseconds(exec.age_ms);
+    entries.push_back(std::move(entry));
+  }
+  co_return entries;
+}
+
+Task<Result<std::unique_ptr<Exec>>> LiveSandbox::attach(std::uint64_t background_id, AfterEnd after_end, std::uint64_t out_offset,
+                                                    std::uint64_t err_offset) {
+  wire::ExecAttachRequest request;
+  request.exec_id = background_id;
+  request.out_offset = out_offset;
+  request.err_offset = err_offset;
+  request.collect = after_end == AfterEnd::collect;
+  auto stream = link_->open(wire::encode(request));
+  if (!stream) co_return fail(std::move(stream).error());
+  co_return std::make_unique<Exec>(std::move(*stream), ledger_);
+}
+
+Task<Result<std::unique_ptr<TcpConnection>>> LiveSandbox::connect(std::uint16_t port, Deadline deadline) {
+  wire::TcpRequest request;
+  request.port = port;
+  auto stream = link_->open(wire::encode(request));
+  if (!stream) co_return fail(std::move(stream).error());
+  auto answer = co_await (*stream)->next(deadline);
+  if (!answer) co_return fail(std::move(answer).error());
+  const auto* message = std::get_if<StreamMessage>(&*answer);
+  if (message == nullptr || !wire::decode<wire::TcpConnected>(message->bytes)) {
+    co_return fail(ErrorCode::protocol, "the sandbox's agent did not say that it is connected");
+  }
+  co_return std::make_unique<TcpConnection>(std::move(*stream));
+}
+
+Task<Status> LiveSandbox::start_zygote(std::string name, std::string interpreter, std::vector<std::string> imports, Deadline deadline) {
+  wire::ZygoteRequest request;
+  request.zygote = std::move(name);
+  request.interpreter = std::move(interpreter);
+  request.imports = std::move(imports);
+  auto stream = link_->open(wire::encode(request));
+  if (!stream) co_return fail(std::move(stream).error());
+  auto event = co_await (*stream)->next(deadline);
+  if (!event) co_return fail(std::move(event).error().at("start zygote"));
+  co_return Status{};
+}
+
+Task<Result<ResetReport>> LiveSandbox::reset(Deadline deadline) {
+  const std::string request = wire::encode(wire::ResetRequest{});
+  auto stream = link_->open(request);
+  if (!stream) co_return fail(std::move(stream).error());
+  auto report = co_await single_reply<wire::ResetReport>(**stream, deadline);
+  if (!report) co_return fail(std::move(report).error().at("reset sandbox"));
+  if (!report->leftovers.empty()) {
+    co_return fail(ErrorCode::internal, "reset sandbox: not clean: " + report->leftovers.front() +
+                                            (report->leftovers.size() > 1 ? " and more" : ""));
+  }
+  ResetReport result;
+  result.killed = report->killed;
+  result.removed = report->removed;
+  co_return result;
+}
+
+Task<Status> LiveSandbox::set_limits(Limits limits) {
+  if (auto valid = validate(limits); !valid) co_return valid;
+  auto set = co_await enclosure_->set_limits(limits);
+  co_return set;
+}
+
+Task<Status> LiveSandbox::destroy(Deadline deadline) {
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  co_await link_->shut_down();
+  auto destroyed = co_await enclosure_->destroy(deadline);
+  co_return destroyed;
+}
+
+}  // namespace cloche

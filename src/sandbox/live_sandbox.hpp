@@ -1,0 +1,100 @@
+// LiveSandbox: the walls of a backend plus the conversation with the agent inside. The same on every backend.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/task.hpp"
+#include "sandbox/agent_link.hpp"
+#include "sandbox/backend.hpp"
+#include "sandbox/exec.hpp"
+#include "sandbox/files.hpp"
+
+namespace cloche {
+
+struct BackgroundEntry {
+  std::uint64_t id = 0;
+  std::uint32_t pid = 0;
+  std::vector<std::string> argv;
+  bool running = false;
+  std::chrono::milliseconds age{};
+};
+
+// What a reset found and did.
+struct ResetReport {
+  std::uint32_t killed = 0;
+  std::uint64_t removed = 0;
+};
+
+// A connection to a port of the sandbox's loopback.
+class TcpConnection {
+ public:
+  explicit TcpConnection(std::unique_ptr<AgentStream> stream) : stream_(std::move(stream)) {}
+
+  // Some bytes; empty at the end.
+  Task<Result<std::string>> read(Deadline deadline = Deadline::never());
+  Task<Status> write(std::string bytes, Deadline deadline = Deadline::never());
+  // No more bytes will be written.
+  void finish();
+
+ private:
+  std::unique_ptr<AgentStream> stream_;
+  bool ended_ = false;
+};
+
+// Not destroyed by its destructor: that lets go of the sandbox, which then is `recover`'s. See destroy().
+class LiveSandbox {
+ public:
+  // Talks to the agent within the spec's ready_timeout. An enclosure whose agent does not answer is destroyed.
+  static Task<Result<std::unique_ptr<LiveSandbox>>> open(std::unique_ptr<Enclosure> enclosure, Greeting greeting, Deadline deadline);
+
+  const SandboxId& id() const { return enclosure_->id(); }
+  const SandboxSpec& spec() const { return enclosure_->spec(); }
+  std::string runtime() const { return enclosure_->runtime(); }
+
+  // Starts a program. With Stdin::bytes the input is sent while the output is read.
+  Task<Result<std::unique_ptr<Exec>>> start(ExecSpec spec, Deadline deadline = Deadline::never());
+  // Runs a program to its end. The deadline is the caller's own, over the program's limits: when it passes, the
+  // program is stopped and the answer is a timeout error.
+  Task<Result<Exec::Collected>> run(ExecSpec spec, Deadline deadline = Deadline::never());
+
+  Task<Result<std::vector<BackgroundEntry>>> list_background(Deadline deadline = Deadline::never());
+  // Output kept so far and all that follows, from these offsets on; then the outcome. With `collect`, the agent forgets
+  // the exec once its end was told.
+  enum class AfterEnd { keep, collect };
+  Task<Result<std::unique_ptr<Exec>>> attach(std::uint64_t background_id, AfterEnd after_end, std::uint64_t out_offset = 0,
+                                             std::uint64_t err_offset = 0);
+
+  Files files() { return Files(*link_, spec().uid, spec().gid); }
+
+  Task<Result<std::unique_ptr<TcpConnection>>> connect(std::uint16_t port, Deadline deadline = Deadline::never());
+
+  // Starts a Python interpreter that has these modules imported; runs are forked from it (ExecSpec::zygote).
+  Task<Status> start_zygote(std::string name, std::string interpreter, std::vector<std::string> imports, Deadline deadline);
+
+  // Makes it as good as new. An error means that it is not, and the sandbox must be destroyed.
+  Task<Result<ResetReport>> reset(Deadline deadline);
+
+  Task<Status> set_limits(Limits limits);
+  Task<Result<Evidence>> evidence() { return enclosure_->evidence(); }
+  Task<Status> ping(Deadline deadline) { return link_->ping(deadline); }
+
+  // Why it is gone; nullopt while it lives.
+  std::optional<Error> lost() const { return link_->lost(); }
+
+  // Ends it and removes every trace. Not cancellable.
+  Task<Status> destroy(Deadline deadline);
+
+  // Lets go of the sandbox without ending it.
+  Task<> release() { return link_->shut_down(); }
+
+  LiveSandbox(std::shared_ptr<Enclosure> enclosure, std::unique_ptr<AgentLink> link);
+
+ private:
+  std::shared_ptr<Enclosure> enclosure_;
+  std::shared_ptr<OomLedger> ledger_;
+  std::unique_ptr<AgentLink> link_;
+};
+
+}  // namespace cloche

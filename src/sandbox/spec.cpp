@@ -1,0 +1,82 @@
+#include "sandbox/spec.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace cloche {
+
+bool is_clean_absolute_path(std::string_view path) {
+  if (path.empty() || path.front() != '/' || path.size() > 4095 || path.find('\0') != path.npos) return false;
+  if (path == "/") return true;
+  for (path.remove_prefix(1);; ) {
+    const auto slash = path.find('/');
+    const auto part = path.substr(0, slash);
+    if (part.empty() || part == "." || part == "..") return false;
+    if (slash == path.npos) return true;
+    path.remove_prefix(slash + 1);
+  }
+}
+
+namespace {
+
+// Places that Cloche itself mounts or that the kernel answers for.
+constexpr std::array reserved_targets = {"/", "/proc", "/sys", "/dev", "/.cloche", "/tmp"};
+
+bool is_at_or_below(std::string_view path, std::string_view place) {
+  if (place == "/") return path == "/";
+  return path == place || (path.starts_with(place) && path.size() > place.size() && path[place.size()] == '/');
+}
+
+Status validate_place(std::string_view what, const std::string& path) {
+  if (!is_clean_absolute_path(path)) {
+    return fail(ErrorCode::invalid_argument,
+                std::string(what) + " must be an absolute path without '..', '.', NUL or empty parts: '" + path + "'");
+  }
+  return {};
+}
+
+bool is_name(std::string_view text, std::size_t longest) {
+  return !text.empty() && text.size() <= longest && std::isalnum(static_cast<unsigned char>(text.front())) &&
+         std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_' || c == '.'; });
+}
+
+}  // namespace
+
+Status validate(const SandboxSpec& spec) {
+  CLOCHE_CHECK(validate(spec.limits));
+  CLOCHE_CHECK(validate_place("work_dir", spec.work_dir));
+  for (std::string_view place : reserved_targets) {
+    if (place != "/tmp" && is_at_or_below(spec.work_dir, place)) {
+      return fail(ErrorCode::invalid_argument, "work_dir cannot be at " + spec.work_dir + ": that place is reserved");
+    }
+  }
+  if (spec.work_dir == "/tmp") return fail(ErrorCode::invalid_argument, "work_dir cannot be /tmp itself: that place is reserved");
+  if (spec.uid == 0 || spec.gid == 0) {
+    return fail(ErrorCode::invalid_argument, "programs cannot run as root: uid and gid 0 are the agent's");
+  }
+  if (spec.uid > 65533 || spec.gid > 65533) return fail(ErrorCode::invalid_argument, "uid and gid must be below 65534");
+  if (!spec.name.empty() && !is_name(spec.name, 128)) {
+    return fail(ErrorCode::invalid_argument, "a sandbox's name has letters, digits, '-', '_' and '.' only: '" + spec.name + "'");
+  }
+  if (!is_name(spec.hostname, 63)) return fail(ErrorCode::invalid_argument, "not a host name: '" + spec.hostname + "'");
+  if (spec.image.find('\0') != std::string::npos) return fail(ErrorCode::invalid_argument, "image contains a NUL byte");
+  for (const Mount& mount : spec.mounts) {
+    CLOCHE_CHECK(validate_place("a mount's source", mount.source));
+    CLOCHE_CHECK(validate_place("a mount's target", mount.target));
+    for (std::string_view place : reserved_targets) {
+      if (is_at_or_below(mount.target, place)) {
+        return fail(ErrorCode::invalid_argument, "a mount's target cannot be at " + mount.target + ": that place is reserved");
+      }
+    }
+    if (is_at_or_below(spec.work_dir, mount.target)) {
+      return fail(ErrorCode::invalid_argument, "a mount at " + mount.target + " would hide the work directory");
+    }
+  }
+  if (spec.ready_timeout <= std::chrono::milliseconds::zero()) {
+    return fail(ErrorCode::invalid_argument, "ready_timeout must be longer than nothing");
+  }
+  return {};
+}
+
+}  // namespace cloche

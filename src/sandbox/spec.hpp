@@ -1,0 +1,18 @@
+// Specs that make sense.
+#pragma once
+
+#include <string_view>
+
+#include "cloche/spec.hpp"
+#include "core/result.hpp"
+#include "sandbox/limits.hpp"
+
+namespace cloche {
+
+// Refuses relative paths, `..`, NUL, uid 0, a target that hides what Cloche mounts itself, bad names.
+Status validate(const SandboxSpec& spec);
+
+// True for an absolute path of plain components: no `..`, no `.`, no NUL, no doubled slashes.
+bool is_clean_absolute_path(std::string_view path);
+
+}  // namespace cloche

@@ -1,0 +1,103 @@
+#include "conformance/conformance.hpp"
+
+#include "core/ids.hpp"
+
+namespace cloche {
+
+void Conformance::SetUp() {
+  if (const auto lack = testing_support::lack_of(target())) CLOCHE_CANNOT_TEST(lack->thing, lack->why);
+  instance_.value = "test-" + random_hex(6);
+  auto made = testing_support::make_backend(target(), io_.get_executor(), threads_, scratch_, instance_);
+  ASSERT_TRUE(made) << made.error().message;
+  backend_ = std::move(*made);
+}
+
+void Conformance::TearDown() {
+  // Whatever a failed test left alive of its instance goes now.
+  if (!backend_) return;
+  run([this]() -> Task<> {
+    auto left = co_await backend_->recover(Deadline::after(60s));
+    EXPECT_TRUE(left) << left.error().message;
+    if (!left) co_return;
+    EXPECT_TRUE(left->empty() || HasFailure()) << "a sandbox was left behind";
+    for (auto& enclosure : *left) {
+      auto destroyed = co_await enclosure->destroy(Deadline::after(30s));
+      EXPECT_TRUE(destroyed) << destroyed.error().message;
+    }
+  });
+}
+
+void Conformance::run(std::function<Task<>()> body) {
+  std::exception_ptr thrown;
+  io_.restart();
+  asio::co_spawn(io_, body, [&](std::exception_ptr error) { thrown = error; });
+  io_.run();
+  try {
+    if (thrown) std::rethrow_exception(thrown);
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << "exception: " << error.what();
+  }
+}
+
+Task<Result<std::unique_ptr<LiveSandbox>>> Conformance::create(SandboxSpec spec) {
+  auto enclosure = co_await backend_->create(std::move(spec), Deadline::after(120s));
+  if (!enclosure) co_return fail(std::move(enclosure).error());
+  auto sandbox = co_await LiveSandbox::open(std::move(*enclosure), Greeting::fresh, Deadline::after(60s));
+  co_return sandbox;
+}
+
+void Conformance::in_sandbox(SandboxSpec spec, std::function<Task<>(LiveSandbox&)> body) {
+  run([&]() -> Task<> {
+    auto made = co_await create(spec);
+    EXPECT_TRUE(made) << made.error().message;
+    if (!made) co_return;
+    const auto sandbox = std::move(*made);
+    std::exception_ptr thrown;
+    try {
+      co_await body(*sandbox);
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+    auto destroyed = co_await sandbox->destroy(Deadline::after(60s));
+    EXPECT_TRUE(destroyed) << destroyed.error().message;
+    if (thrown) std::rethrow_exception(thrown);
+  });
+}
+
+bool Conformance::fake_has_no(const char* what) {
+  if (!target().is_fake()) return false;
+  // By design: the fake has no walls. Not a lack of this host, so it is not counted as one.
+  [&] { GTEST_SKIP() << "the fake backend has no " << what; }();
+  return true;
+}
+
+Task<Exec::Collected> run_program(LiveSandbox& sandbox, ExecSpec spec) {
+  auto ran = co_await sandbox.run(std::move(spec), Deadline::after(100s));
+  EXPECT_TRUE(ran) << ran.error().message;
+  if (!ran) co_return Exec::Collected{};
+  co_return std::move(*ran);
+}
+
+Task<Exec::Collected> run_argv(LiveSandbox& sandbox, std::vector<std::string> argv) {
+  ExecSpec spec;
+  spec.argv = std::move(argv);
+  auto collected = co_await run_program(sandbox, std::move(spec));
+  co_return collected;
+}
+
+Task<Exec::Collected> run_shell(LiveSandbox& sandbox, std::string line) {
+  ExecSpec spec = ExecSpec::shell(std::move(line));
+  auto collected = co_await run_program(sandbox, std::move(spec));
+  co_return collected;
+}
+
+Task<Exec::Collected> run_python(LiveSandbox& sandbox, std::string code) {
+  std::vector<std::string> argv{"python3", "-c", std::move(code)};
+  auto collected = co_await run_argv(sandbox, std::move(argv));
+  co_return collected;
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, Conformance, testing::ValuesIn(testing_support::all_targets()),
+                         [](const auto& target) { return target.param.name(); });
+
+}  // namespace cloche

@@ -1,0 +1,95 @@
+#include "support/target.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#if __has_include("backend/docker/docker_backend.hpp")
+#include "backend/docker/docker_backend.hpp"
+#define HAVE_DOCKER
+#endif
+#if __has_include("backend/oci/oci_backend.hpp")
+#include "backend/oci/oci_backend.hpp"
+#define HAVE_OCI
+#endif
+#include "core/ids.hpp"
+#include "sandbox/fake_backend.hpp"
+
+namespace cloche::testing_support {
+
+namespace {
+
+bool in_path(const std::string& program) {
+  for (const char* directory : {"/usr/local/bin/", "/usr/local/sbin/", "/usr/bin/", "/usr/sbin/"}) {
+    if (::access((directory + program).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::ostream& operator<<(std::ostream& out, const Target& target) { return out << target.name(); }
+
+std::vector<Target> all_targets() {
+  return {{"fake", ""}, {"oci", "crun"}, {"oci", "runc"}, {"oci", "runsc"}, {"docker", "runc"}, {"docker", "runsc"}};
+}
+
+std::optional<Lack> lack_of(const Target& target) {
+  if (::geteuid() != 0) return Lack{target.is_fake() ? "root" : target.backend, "sandboxes are made as root"};
+  if (target.is_fake()) return in_path("bwrap") ? std::nullopt : std::optional(Lack{"bubblewrap", "bwrap is not installed"});
+  if (target.backend == "docker" && std::getenv("CLOCHE_TEST_DOCKER_HOST") == nullptr) {
+    return Lack{"docker", "CLOCHE_TEST_DOCKER_HOST names no engine"};
+  }
+  if (!in_path(target.runtime)) return Lack{target.runtime, target.runtime + " is not installed"};
+  return std::nullopt;
+}
+
+Scratch::Scratch() {
+  const char* base = std::getenv("TMPDIR");
+  std::string name = std::string(base != nullptr ? base : "/tmp") + "/cloche.XXXXXX";
+  if (::mkdtemp(name.data()) == nullptr) std::abort();
+  ::chmod(name.c_str(), 0755);  // a sandbox's root is below it
+  path_ = name;
+}
+
+Scratch::~Scratch() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::string agent_path() { return CLOCHE_TEST_AGENT; }
+
+Result<std::unique_ptr<Backend>> make_backend(const Target& target, Executor executor, asio::thread_pool& threads,
+                                              const Scratch& scratch, const InstanceId& instance) {
+  if (target.is_fake()) return create_fake_backend(executor, {.agent_path = agent_path()});
+#ifdef HAVE_DOCKER
+  if (target.backend == "docker") {
+    DockerOptions options;
+    options.host = std::getenv("CLOCHE_TEST_DOCKER_HOST");
+    options.instance = instance;
+    options.agent_path = agent_path();
+    options.pull = PullPolicy::never;
+    return create_docker_backend(executor, threads, std::move(options));
+  }
+#endif
+#ifdef HAVE_OCI
+  OciOptions options;
+  options.state_dir = scratch.path() / "state";
+  options.run_dir = scratch.path() / "run";
+  options.instance = instance;
+  options.agent_path = agent_path();
+  return create_oci_backend(executor, threads, std::move(options));
+#endif
+  return fail(ErrorCode::unsupported,"tmp");
+}
+
+SandboxSpec spec_for(const Target& target) {
+  SandboxSpec spec;
+  if (target.backend == "docker") spec.image = "cloche-test/debian";
+  if (!target.runtime.empty()) spec.runtime = target.runtime;
+  spec.limits.cpus = 1;
+  return spec;
+}
+
+}  // namespace cloche::testing_support

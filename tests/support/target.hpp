@@ -1,0 +1,57 @@
+// Targets: every backend and runtime the same tests run over.
+#pragma once
+
+#include <boost/asio/thread_pool.hpp>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "sandbox/backend.hpp"
+
+namespace cloche::testing_support {
+
+struct Target {
+  std::string backend;  // fake, oci, docker
+  std::string runtime;
+
+  std::string name() const { return backend + (runtime.empty() ? "" : "_" + runtime); }
+  bool is_fake() const { return backend == "fake"; }
+  bool is_gvisor() const { return runtime == "runsc"; }
+};
+
+std::ostream& operator<<(std::ostream& out, const Target& target);
+
+// fake, oci with crun, runc and runsc, docker with runc and runsc.
+std::vector<Target> all_targets();
+
+// The thing that is missing for it on this host, and why; nullopt when it can be tested.
+struct Lack {
+  std::string thing;
+  std::string why;
+};
+std::optional<Lack> lack_of(const Target& target);
+
+// Directories of a test's own, gone with the object.
+class Scratch {
+ public:
+  Scratch();
+  ~Scratch();
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// A backend of its own instance, with state and run directories in the scratch.
+Result<std::unique_ptr<Backend>> make_backend(const Target& target, Executor executor, asio::thread_pool& threads,
+                                              const Scratch& scratch, const InstanceId& instance);
+
+// A spec that works on the target: image and runtime set.
+SandboxSpec spec_for(const Target& target);
+
+std::string agent_path();
+
+}  // namespace cloche::testing_support
