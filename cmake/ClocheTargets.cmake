@@ -56,3 +56,17 @@ function(cloche_tests name)
   endif()
   gtest_discover_tests(${name} TEST_PREFIX ${name}/ DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS ${label})
 endfunction()
+
+# cloche_fuzzer(<name> SOURCES … [LINK …]): fuzz/<name>.cpp for libFuzzer, its seeds in fuzz/corpus/<name>.
+#   SOURCES: what is fuzzed, compiled again with the fuzzer, so that every line of it is instrumented.
+function(cloche_fuzzer name)
+  if(NOT CLOCHE_FUZZ)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} fuzz/${name}.cpp ${ARG_SOURCES})
+  cloche_headers(${name})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  target_compile_options(${name} PRIVATE -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined)
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer,address,undefined)
+endfunction()

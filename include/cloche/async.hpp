@@ -49,6 +49,7 @@ class Exec {
   std::uint64_t background_id() const;
 
   struct Impl;
+  Exec();  // none; only good for being assigned to
   explicit Exec(std::unique_ptr<Impl> impl);
   Exec(Exec&&) noexcept;
   Exec& operator=(Exec&&) noexcept;
@@ -78,6 +79,7 @@ class Sandbox {
   const SandboxSpec& spec() const;
   std::string runtime() const;
 
+  // Stdin is closed or a stream; only run() takes bytes.
   Task<Exec> start(ExecSpec spec);
   // Runs a program to its end. A timeout is thrown only when the sandbox does not answer long after the program's own
   // limits have passed.
@@ -107,6 +109,7 @@ class Sandbox {
   Task<> destroy();
 
   struct Impl;
+  Sandbox();  // none; only good for being assigned to
   explicit Sandbox(std::unique_ptr<Impl> impl);
   Sandbox(Sandbox&&) noexcept;
   Sandbox& operator=(Sandbox&&) noexcept;

@@ -86,8 +86,9 @@ class Engine {
   std::vector<Sandbox> recover();
   std::vector<HostFinding> examine();
 
- private:
   struct Impl;
+
+ private:
   std::shared_ptr<Impl> impl_;
 };
 

@@ -15,6 +15,7 @@
 #include "agent/exec_stream.hpp"
 #include "agent/file_stream.hpp"
 #include "agent/identity.hpp"
+#include "agent/ipc_objects.hpp"
 #include "agent/loop.hpp"
 #include "agent/oom_counter.hpp"
 #include "agent/reset.hpp"
@@ -145,6 +146,8 @@ void run_agent() {
     std::fprintf(stderr, "cloche-agent: must be started as uid 0 of its sandbox\n");
     std::_Exit(64);
   }
+  // A failure here is not the end: a reset then says that queues may be left, and the sandbox is not used again.
+  if (has_invisible_queues()) (void)forbid_queues();
   Agent agent;
   hide_memory();
   agent.run();

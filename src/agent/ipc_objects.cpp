@@ -1,22 +1,76 @@
 #include "agent/ipc_objects.hpp"
 
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <mqueue.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
+#include <sys/prctl.h>
 #include <sys/sem.h>
 #include <sys/shm.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
 #include <cstdio>
-#include <string_view>
+#include <iterator>
+#include <optional>
 
 namespace cloche::agent {
 
 namespace {
 
-// The second column of /proc/sysvipc/* is the id.
-std::vector<int> ids_in(const char* path) {
+constexpr long mqueue_magic = 0x19800202;
+// Ids that are tried where the kernel has no list.
+constexpr int most_tried_ids = 4096;
+
+union SemaphoreArgument {
+  int value;
+  semid_ds* buffer;
+};
+
+// One kind of System V object and what can be done with it.
+struct Kind {
+  const char* name;
+  const char* list;  // of the kernel: ids in the second column
+  int (*make)();
+  int (*look)(int id);
+  int (*remove)(int id);
+};
+
+constexpr std::array kinds = {
+    Kind{"shared memory segment", "/proc/sysvipc/shm", [] { return ::shmget(IPC_PRIVATE, 4096, 0600); },
+         [](int id) {
+           shmid_ds about{};
+           return ::shmctl(id, IPC_STAT, &about);
+         },
+         [](int id) { return ::shmctl(id, IPC_RMID, nullptr); }},
+    Kind{"semaphore set", "/proc/sysvipc/sem", [] { return ::semget(IPC_PRIVATE, 1, 0600); },
+         [](int id) {
+           semid_ds about{};
+           SemaphoreArgument argument{};
+           argument.buffer = &about;
+           return ::semctl(id, 0, IPC_STAT, argument);
+         },
+         [](int id) { return ::semctl(id, 0, IPC_RMID); }},
+    Kind{"message queue", "/proc/sysvipc/msg", [] { return ::msgget(IPC_PRIVATE, 0600); },
+         [](int id) {
+           msqid_ds about{};
+           return ::msgctl(id, IPC_STAT, &about);
+         },
+         [](int id) { return ::msgctl(id, IPC_RMID, nullptr); }},
+};
+
+std::optional<std::vector<int>> listed_ids(const Kind& kind) {
+  std::FILE* file = std::fopen(kind.list, "re");
+  if (file == nullptr) return std::nullopt;
   std::vector<int> ids;
-  std::FILE* file = std::fopen(path, "re");
-  if (file == nullptr) return ids;
   char line[512];
   for (bool header = true; std::fgets(line, sizeof line, file) != nullptr; header = false) {
     int key = 0;
@@ -27,26 +81,75 @@ std::vector<int> ids_in(const char* path) {
   return ids;
 }
 
-constexpr const char* shm_path = "/proc/sysvipc/shm";
-constexpr const char* sem_path = "/proc/sysvipc/sem";
-constexpr const char* msg_path = "/proc/sysvipc/msg";
+struct Found {
+  std::vector<int> ids;
+  bool all = true;  // false: there may be more that cannot be seen
+};
+
+// By the kernel's list. Where there is none (gVisor), by looking at each id: they are given out one after the other, so
+// a new one tells how far they have come.
+Found find(const Kind& kind) {
+  if (auto listed = listed_ids(kind)) return {std::move(*listed), true};
+  const int newest = kind.make();
+  if (newest < 0) return {{}, errno == ENOSYS || errno == EPERM};
+  kind.remove(newest);
+  Found found;
+  found.all = newest <= most_tried_ids;
+  for (int id = 0; id < std::min(newest, most_tried_ids); ++id) {
+    if (kind.look(id) == 0 || errno == EACCES) found.ids.push_back(id);
+  }
+  return found;
+}
 
 }  // namespace
 
 std::vector<std::string> list_ipc_objects() {
-  std::vector<std::string> found;
-  for (int id : ids_in(shm_path)) found.push_back("shm " + std::to_string(id));
-  for (int id : ids_in(sem_path)) found.push_back("sem " + std::to_string(id));
-  for (int id : ids_in(msg_path)) found.push_back("msg " + std::to_string(id));
-  return found;
+  std::vector<std::string> lines;
+  for (const Kind& kind : kinds) {
+    const Found found = find(kind);
+    for (const int id : found.ids) lines.push_back(std::string(kind.name) + " " + std::to_string(id));
+    if (!found.all) lines.push_back(std::string("perhaps a ") + kind.name + " that cannot be seen here");
+  }
+  return lines;
 }
 
 std::uint64_t remove_ipc_objects() {
   std::uint64_t removed = 0;
-  for (int id : ids_in(shm_path)) removed += ::shmctl(id, IPC_RMID, nullptr) == 0 ? 1 : 0;
-  for (int id : ids_in(sem_path)) removed += ::semctl(id, 0, IPC_RMID) == 0 ? 1 : 0;
-  for (int id : ids_in(msg_path)) removed += ::msgctl(id, IPC_RMID, nullptr) == 0 ? 1 : 0;
+  for (const Kind& kind : kinds) {
+    for (const int id : find(kind).ids) removed += kind.remove(id) == 0 ? 1 : 0;
+  }
   return removed;
+}
+
+bool has_invisible_queues() {
+  struct statfs about {};
+  if (::statfs("/dev/mqueue", &about) == 0 && about.f_type == mqueue_magic) return false;
+  constexpr const char* probe = "/cloche-probe";
+  const mqd_t queue = ::mq_open(probe, O_RDWR | O_CREAT | O_EXCL, 0600, nullptr);
+  if (queue < 0) return false;
+  ::mq_close(queue);
+  ::mq_unlink(probe);
+  return true;
+}
+
+Status forbid_queues() {
+#if defined(__x86_64__)
+  constexpr std::uint32_t machine = AUDIT_ARCH_X86_64;
+#elif defined(__aarch64__)
+  constexpr std::uint32_t machine = AUDIT_ARCH_AARCH64;
+#endif
+  sock_filter steps[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, machine, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_mq_open, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  sock_fprog program{static_cast<unsigned short>(std::size(steps)), steps};
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return fail_errno("give up new privileges");
+  if (::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0) return fail_errno("forbid message queues");
+  return {};
 }
 
 }  // namespace cloche::agent

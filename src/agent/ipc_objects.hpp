@@ -1,16 +1,26 @@
-// System V ipc of the sandbox's own ipc namespace. (POSIX ipc lives in /dev/shm and /dev/mqueue, which are places.)
+// Ipc of the sandbox's own namespace that lives on without a process: System V segments, semaphores and queues.
+// (POSIX shared memory and, where /dev/mqueue is mounted, POSIX queues are files in places that are wiped.)
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "core/result.hpp"
+
 namespace cloche::agent {
 
-// What is there now: "shm 3", "sem 0", "msg 17".
+// What is there now, a line each. Empty: nothing.
 std::vector<std::string> list_ipc_objects();
 
 // Removes all that the caller may remove; says how many.
 std::uint64_t remove_ipc_objects();
+
+// POSIX queues can be made here, though no /dev/mqueue shows them: they could not be found again.
+bool has_invisible_queues();
+
+// For this process and all that descend from it: no POSIX queue can be opened. What could not be found again is not
+// made in the first place.
+Status forbid_queues();
 
 }  // namespace cloche::agent

@@ -65,7 +65,8 @@ void find_leftovers_as(uid_t uid, gid_t gid, const std::vector<std::string>& kee
     for (const auto& place : places) {
       if (is_place_of_user(place)) look_into(place, mounts, found);
     }
-    for (auto& object : list_ipc_objects()) found.push_back("ipc " + object);
+    for (auto& objects : list_ipc_objects()) found.push_back(std::move(objects));
+    if (has_invisible_queues()) found.push_back("perhaps message queues, which cannot be seen here");
     std::string text;
     for (std::size_t i = 0; i < found.size() && i < most_lines; ++i) text += found[i] + '\n';
     text += '\0';  // said to the end

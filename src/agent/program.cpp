@@ -7,6 +7,7 @@
 #include "agent/descriptors.hpp"
 #include "agent/identity.hpp"
 #include "agent/oom_counter.hpp"
+#include "agent/orphans.hpp"
 
 namespace cloche::agent {
 
@@ -28,10 +29,15 @@ Status validate(const wire::ExecRequest& request) {
 
 Program::Program(Loop& loop, Events events) : loop_(loop), events_(std::move(events)) {}
 
-Result<std::unique_ptr<Program>> Program::start(Loop& loop, Zygotes& zygotes, const wire::ExecRequest& request, Events events) {
+Result<std::unique_ptr<Program>> Program::start(Loop& loop, Zygotes& zygotes, wire::ExecRequest request, Events events) {
   CLOCHE_CHECK(validate(request));
   std::unique_ptr<Program> program(new Program(loop, std::move(events)));
   CLOCHE_TRY(const ProgramFds fds, program->connect(request));
+  if (!has_subreapers()) {
+    static std::uint64_t count = 0;
+    program->mark_ = orphan_mark(++count);
+    request.env.push_back(program->mark_);
+  }
   Program* self = program.get();
   SupervisedEvents supervised_events{
       .started = [self](pid_t pid) { self->events_.started(pid); },
@@ -124,6 +130,7 @@ void Program::stop(wire::StopReason reason) {
 }
 
 void Program::on_ended(Result<wire::ExecEnded> ended) {
+  if (!mark_.empty()) end_orphans(mark_);
   ended_ = std::move(ended);
   if (in_) in_->abort();
   terminal_.reset();

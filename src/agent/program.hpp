@@ -27,7 +27,7 @@ class Program {
   };
 
   // Starts it, or says why the request makes no sense. A program that cannot be executed is an ExecEnded.
-  static Result<std::unique_ptr<Program>> start(Loop& loop, Zygotes& zygotes, const wire::ExecRequest& request, Events events);
+  static Result<std::unique_ptr<Program>> start(Loop& loop, Zygotes& zygotes, wire::ExecRequest request, Events events);
 
   void resume(std::uint8_t lane);
   void write_stdin(std::string_view bytes);
@@ -56,6 +56,7 @@ class Program {
   std::unique_ptr<ReadPump> err_;
   std::optional<Result<wire::ExecEnded>> ended_;
   bool told_ = false;
+  std::string mark_;  // in its environment, where orphans cannot be told otherwise
   std::unique_ptr<Supervised> supervised_;
 };
 

@@ -142,7 +142,7 @@ def serve(control, agent_path):
         try:
             control.close()
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            prctl(PR_SET_CHILD_SUBREAPER, 1)
+            libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # where there is none, the agent finds orphans by their mark
             request_fd, supervisor = fds[0], fds[4]
             run = os.fork()
             if run == 0:

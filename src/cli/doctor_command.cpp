@@ -1,6 +1,7 @@
 // `cloche doctor`: what this host supports and, for each thing missing, what to do.
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 #include <cstdio>
@@ -80,13 +81,11 @@ int doctor(const DoctorFlags& flags) {
   } else {
     print_text(findings);
   }
-  // Healthy when the backend that was asked for (or the default) has nothing missing that it cannot do without.
-  for (const auto& finding : findings) {
-    if (finding.backend == flags.engine.backend && finding.name == "usable" && finding.level == HostFinding::Level::missing) {
-      return exit_unavailable;
-    }
-  }
-  return 0;
+  // Healthy when the backend that was asked for (or the default) lacks nothing that it cannot do without.
+  const auto is_lack = [&](const HostFinding& finding) {
+    return finding.backend == flags.engine.backend && finding.level == HostFinding::Level::missing;
+  };
+  return std::ranges::any_of(findings, is_lack) ? exit_unavailable : 0;
 }
 
 }  // namespace

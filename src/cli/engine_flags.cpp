@@ -9,6 +9,8 @@ void EngineFlags::add_to(CLI::App& command) {
       ->capture_default_str();
   command.add_option("--state-dir", state_dir, "Where root filesystems and the agent are kept (default: /var/lib/cloche)")
       ->envname("CLOCHE_STATE_DIR");
+  command.add_option("--run-dir", run_dir, "Where living sandboxes are kept track of (default: /run/cloche)")
+      ->envname("CLOCHE_RUN_DIR");
   command.add_option("--docker-host", docker_host, "The Docker engine, as unix:///path or tcp://host:port (default: DOCKER_HOST)");
 }
 
@@ -16,6 +18,7 @@ EngineOptions EngineFlags::options() const {
   EngineOptions options;
   options.backend = backend == "docker" ? BackendKind::docker : BackendKind::oci;
   if (!state_dir.empty()) options.state_dir = state_dir;
+  if (!run_dir.empty()) options.run_dir = run_dir;
   options.docker_host = docker_host;
   return options;
 }

@@ -12,6 +12,7 @@ namespace cloche::cli {
 struct EngineFlags {
   std::string backend = "oci";
   std::string state_dir;
+  std::string run_dir;
   std::string docker_host;
 
   void add_to(CLI::App& command);

@@ -15,7 +15,9 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "cloche " CLOCHE_VERSION);
   app.require_subcommand(1);
   std::string level = "warn";
-  app.add_option("--log-level", level, "trace, debug, info, warn, error or off")->capture_default_str();
+  app.add_option("--log-level", level, "How much is said on stderr of what Cloche does")
+      ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
+      ->capture_default_str();
   cli::Action chosen;
   cli::add_run_command(app, chosen);
   cli::add_doctor_command(app, chosen);

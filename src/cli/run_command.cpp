@@ -1,14 +1,16 @@
 // `cloche run FILE`: one program in one fresh sandbox. Its output and exit code are the program's own.
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/json/serialize.hpp>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -16,7 +18,9 @@
 #include "cli/command.hpp"
 #include "cli/engine_flags.hpp"
 #include "cli/interpreters.hpp"
+#include "cli/json_text.hpp"
 #include "cli/outcome_json.hpp"
+#include "cli/stdio.hpp"
 #include "cloche/async.hpp"
 #include "core/bytes.hpp"
 #include "lib/throwing.hpp"
@@ -41,35 +45,12 @@ struct RunFlags {
   bool json = false;
 };
 
-std::string read_all(int fd) {
-  std::string bytes;
-  char buffer[64 * 1024];
-  for (ssize_t n = 0; (n = ::read(fd, buffer, sizeof buffer)) > 0;) bytes.append(buffer, static_cast<std::size_t>(n));
-  return bytes;
-}
-
 std::string read_source(const std::string& path) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) throw SandboxArgumentError(path + " is a directory");
   std::ifstream file(path, std::ios::binary);
   if (!file) throw SandboxNotFoundError("cannot read " + path + ": " + std::strerror(errno));
   return {std::istreambuf_iterator<char>(file), {}};
-}
-
-std::string read_input(const std::string& stdin_file) {
-  if (!stdin_file.empty() && stdin_file != "-") return read_source(stdin_file);
-  // A terminal is not waited for unless that was asked for.
-  if (stdin_file.empty() && ::isatty(STDIN_FILENO) != 0) return {};
-  return read_all(STDIN_FILENO);
-}
-
-void write_out(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return;
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
 }
 
 SandboxSpec sandbox_spec(const RunFlags& flags) {
@@ -85,15 +66,27 @@ SandboxSpec sandbox_spec(const RunFlags& flags) {
   return spec;
 }
 
+// What one run has of the command: where input comes from, where output goes.
+struct Ends {
+  Ends(const asio::any_io_executor& executor, const std::string& stdin_file)
+      : in(open_input(executor, stdin_file)),
+        out(Descriptor::own(executor, STDOUT_FILENO)),
+        err(Descriptor::own(executor, STDERR_FILENO)) {}
+  Descriptor in;
+  Descriptor out;
+  Descriptor err;
+};
+
 struct Report {
   Outcome outcome;
   std::string out;
   std::string err;
+  bool nobody_reads = false;
   std::string sandbox;
   std::string runtime;
 };
 
-async::Task<Outcome> relay(async::Exec& exec, const RunFlags& flags, Report& report) {
+async::Task<Outcome> relay(async::Exec& exec, const RunFlags& flags, Ends& ends, Report& report) {
   for (;;) {
     auto piece = co_await exec.next();
     if (auto* outcome = std::get_if<Outcome>(&piece)) co_return std::move(*outcome);
@@ -101,21 +94,34 @@ async::Task<Outcome> relay(async::Exec& exec, const RunFlags& flags, Report& rep
     const bool is_out = output.source == async::Output::Source::out;
     if (flags.json) {
       (is_out ? report.out : report.err) += output.bytes;
-    } else {
-      write_out(is_out ? STDOUT_FILENO : STDERR_FILENO, output.bytes);
+      continue;
+    }
+    Descriptor& to = is_out ? ends.out : ends.err;
+    const bool written = co_await to.write(output.bytes);
+    if (!written && is_out && !report.nobody_reads) {
+      report.nobody_reads = true;
+      exec.stop();
     }
   }
 }
 
-async::Task<> feed(async::Exec& exec, std::string input) {
-  co_await exec.write_stdin(std::move(input));
+// Ends by being cancelled: the program's end is what is waited for.
+async::Task<> feed(async::Exec& exec, Ends& ends) {
+  for (;;) {
+    std::string bytes = co_await ends.in.read();
+    if (bytes.empty()) break;
+    co_await exec.write_stdin(std::move(bytes));
+  }
   exec.close_stdin();
+  asio::steady_timer never(co_await asio::this_coro::executor, asio::steady_timer::time_point::max());
+  co_await never.async_wait(asio::use_awaitable);
 }
 
-async::Task<Report> run_in(async::Sandbox& sandbox, const RunFlags& flags, std::string source, std::string input) {
+async::Task<Report> run_in(async::Sandbox& sandbox, const RunFlags& flags, std::string source, Ends& ends) {
   const auto interpreter = value_or_throw(find_interpreter(flags.language, flags.file));
-  const std::string name = std::filesystem::path(flags.file).filename();
+  std::string name = std::filesystem::path(flags.file).filename();
   co_await sandbox.write_file(name, std::move(source));
+  if (name.starts_with('-')) name = "./" + name;  // no flag of the interpreter
   Report report;
   report.sandbox = sandbox.id();
   report.runtime = sandbox.runtime();
@@ -126,19 +132,20 @@ async::Task<Report> run_in(async::Sandbox& sandbox, const RunFlags& flags, std::
   spec.wall_limit = std::chrono::milliseconds(static_cast<long long>(flags.timeout * 1000));
   spec.keep_output = mib(64);
   auto exec = co_await sandbox.start(std::move(spec));
-  using asio::experimental::awaitable_operators::operator&&;
-  report.outcome = co_await (relay(exec, flags, report) && feed(exec, std::move(input)));
+  using asio::experimental::awaitable_operators::operator||;
+  auto first = co_await (relay(exec, flags, ends, report) || feed(exec, ends));
+  report.outcome = std::get<0>(std::move(first));
   co_return report;
 }
 
 // Whatever happens on the way, the sandbox is gone before this returns.
-async::Task<Report> run_and_clean_up(async::Engine& engine, const RunFlags& flags, std::string source, std::string input) {
+async::Task<Report> run_and_clean_up(async::Engine& engine, const RunFlags& flags, std::string source, Ends& ends) {
   SandboxSpec spec = sandbox_spec(flags);
   auto sandbox = co_await engine.create(std::move(spec));
   std::exception_ptr failure;
   Report report;
   try {
-    report = co_await run_in(sandbox, flags, std::move(source), std::move(input));
+    report = co_await run_in(sandbox, flags, std::move(source), ends);
   } catch (...) {
     failure = std::current_exception();
   }
@@ -151,8 +158,8 @@ async::Task<Report> run_and_clean_up(async::Engine& engine, const RunFlags& flag
 void print_json(const Report& report) {
   boost::json::object json;
   json["outcome"] = to_json(report.outcome);
-  json["stdout"] = report.out;
-  json["stderr"] = report.err;
+  put_text(json, "stdout", report.out);
+  put_text(json, "stderr", report.err);
   json["sandbox"] = boost::json::object{{"id", report.sandbox}, {"runtime", report.runtime}};
   std::printf("%s\n", boost::json::serialize(json).c_str());
 }
@@ -161,9 +168,9 @@ int run(const RunFlags& flags) {
   // What can be refused without a sandbox is refused first.
   value_or_throw(find_interpreter(flags.language, flags.file));
   std::string source = read_source(flags.file);
-  std::string input = read_input(flags.stdin_file);
-
   asio::io_context io{1};
+  Ends ends(io.get_executor(), flags.stdin_file);
+
   async::Engine engine(io.get_executor(), flags.engine.options());
   std::optional<Report> report;
   std::exception_ptr failure;
@@ -177,7 +184,7 @@ int run(const RunFlags& flags) {
   });
   asio::co_spawn(io,
                  [&]() -> async::Task<> {
-                   report = co_await run_and_clean_up(engine, flags, std::move(source), std::move(input));
+                   report = co_await run_and_clean_up(engine, flags, std::move(source), ends);
                  },
                  asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr error) {
                    failure = error;
@@ -189,6 +196,7 @@ int run(const RunFlags& flags) {
   io.run();
   if (interrupted_by != 0) return 128 + interrupted_by;
   if (failure) std::rethrow_exception(failure);
+  if (report->nobody_reads) return 128 + SIGPIPE;
 
   if (flags.json) {
     print_json(*report);

@@ -73,6 +73,7 @@ Sandbox wrap(std::shared_ptr<Engine::Impl> engine, std::unique_ptr<LiveSandbox> 
   return Sandbox(std::move(impl));
 }
 
+Exec::Exec() = default;
 Exec::Exec(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Exec::Exec(Exec&&) noexcept = default;
 Exec& Exec::operator=(Exec&&) noexcept = default;
@@ -100,6 +101,7 @@ void Exec::resize(TerminalSize size) { impl_->exec->resize(size); }
 void Exec::stop() { impl_->exec->stop(); }
 std::uint64_t Exec::background_id() const { return impl_->exec->background_id(); }
 
+Sandbox::Sandbox() = default;
 Sandbox::Sandbox(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Sandbox::Sandbox(Sandbox&&) noexcept = default;
 Sandbox& Sandbox::operator=(Sandbox&& other) noexcept {
@@ -115,6 +117,9 @@ const SandboxSpec& Sandbox::spec() const { return impl_->get().spec(); }
 std::string Sandbox::runtime() const { return impl_->get().runtime(); }
 
 Task<Exec> Sandbox::start(ExecSpec spec) {
+  if (spec.stdin_mode == Stdin::bytes) {
+    throw SandboxArgumentError("start() sends no input by itself: use Stdin::stream and write_stdin(), or run()");
+  }
   auto started = co_await impl_->get().start(std::move(spec));
   auto impl = std::make_unique<Exec::Impl>();
   impl->exec = value_or_throw(std::move(started));

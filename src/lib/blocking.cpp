@@ -54,6 +54,7 @@ async::Task<> feed(async::Exec& exec, std::string input) {
 async::Task<RunResult> run_listening(async::Sandbox& sandbox, ExecSpec spec, OutputListener listener) {
   const bool has_input = spec.stdin_mode == Stdin::bytes;
   std::string input = std::move(spec.input);
+  if (has_input) spec.stdin_mode = Stdin::stream;
   auto exec = co_await sandbox.start(std::move(spec));
   RunResult result;
   if (has_input) {

@@ -65,6 +65,7 @@ class ScriptedEnclosure final : public Enclosure {
   ScriptedChannel& channel() override { return channel_; }
   Task<Status> set_limits(const Limits&) override { co_return Status{}; }
   Task<Result<Evidence>> evidence() override { co_return Evidence{}; }
+  bool has_cheap_evidence() const override { return true; }
   Task<Status> destroy(Deadline) override { co_return Status{}; }
 
  private:

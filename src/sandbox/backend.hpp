@@ -39,6 +39,8 @@ class Enclosure {
 
   // Counters so far. Also answers for a sandbox that has just died, until destroy().
   virtual Task<Result<Evidence>> evidence() = 0;
+  // Whether that is a matter of microseconds, and so can be asked for after every exec.
+  virtual bool has_cheap_evidence() const = 0;
 
   // Ends all that runs inside and removes every trace: processes, mounts, cgroups, directories, uid range. Idempotent.
   // Not cancellable; bounded by the deadline, after which what is left is named in the error and is found by `recover`.

@@ -1,14 +1,16 @@
 #include "sandbox/exec.hpp"
 
+#include <csignal>
+
 #include "sandbox/classify.hpp"
 
 namespace cloche {
 
-Task<std::uint64_t> OomLedger::claim(std::optional<std::uint64_t> counted) {
+Task<std::uint64_t> OomLedger::claim(std::optional<std::uint64_t> counted, Suspicion suspicion) {
   std::uint64_t now = told_;
   if (counted) {
     now = *counted;
-  } else {
+  } else if (suspicion == Suspicion::killed || enclosure_->has_cheap_evidence()) {
     auto evidence = co_await enclosure_->evidence();
     if (evidence) now = evidence->oom_kills;
   }
@@ -16,6 +18,15 @@ Task<std::uint64_t> OomLedger::claim(std::optional<std::uint64_t> counted) {
   told_ = std::max(told_, now);
   co_return fresh;
 }
+
+namespace {
+
+OomLedger::Suspicion suspicion_of(const wire::ExecEnded& ended) {
+  const bool killed = ended.end == wire::EndKind::signalled ? ended.signal == SIGKILL : ended.exit_code == 128 + SIGKILL;
+  return killed && ended.stopped == wire::StopReason::none ? OomLedger::Suspicion::killed : OomLedger::Suspicion::none;
+}
+
+}  // namespace
 
 Exec::Exec(std::unique_ptr<AgentStream> stream, std::shared_ptr<OomLedger> ledger)
     : stream_(std::move(stream)), ledger_(std::move(ledger)) {}
@@ -41,7 +52,7 @@ Task<Result<std::variant<ExecOutput, Outcome>>> Exec::next(Deadline deadline) {
       }
       auto ended = wire::decode<wire::ExecEnded>(message->bytes);
       if (!ended) co_return fail(ErrorCode::protocol, "the sandbox's agent said something unknown of an exec");
-      const std::uint64_t oom_kills = co_await ledger_->claim(ended->oom_kills);
+      const std::uint64_t oom_kills = co_await ledger_->claim(ended->oom_kills, suspicion_of(*ended));
       outcome_ = classify(*ended, oom_kills);
       continue;
     }
@@ -52,7 +63,7 @@ Task<Result<std::variant<ExecOutput, Outcome>>> Exec::next(Deadline deadline) {
 }
 
 Task<Result<std::variant<ExecOutput, Outcome>>> Exec::on_lost(Error error) {
-  const std::uint64_t oom_kills = co_await ledger_->claim(std::nullopt);
+  const std::uint64_t oom_kills = co_await ledger_->claim(std::nullopt, OomLedger::Suspicion::killed);
   if (oom_kills == 0) co_return fail(std::move(error));
   const auto wall = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - started_);
   outcome_ = killed_with_sandbox(wall, oom_kills);

@@ -19,8 +19,12 @@ class OomLedger {
  public:
   explicit OomLedger(std::shared_ptr<Enclosure> enclosure) : enclosure_(std::move(enclosure)) {}
 
-  // Kills that nobody was told of yet. `counted` is the agent's own count, where it has one.
-  Task<std::uint64_t> claim(std::optional<std::uint64_t> counted);
+  // Whether the way a program ended can be a kill for memory at all.
+  enum class Suspicion { none, killed };
+
+  // Kills that nobody was told of yet. `counted` is the agent's own count, where it has one; where it has none and asking
+  // the backend is dear, that is done on suspicion only.
+  Task<std::uint64_t> claim(std::optional<std::uint64_t> counted, Suspicion suspicion);
 
  private:
   std::shared_ptr<Enclosure> enclosure_;

@@ -61,14 +61,14 @@ Scratch::~Scratch() {
 std::string agent_path() { return CLOCHE_TEST_AGENT; }
 
 Result<std::unique_ptr<Backend>> make_backend(const Target& target, Executor executor, asio::thread_pool& threads,
-                                              const Scratch& scratch, const InstanceId& instance) {
-  if (target.is_fake()) return create_fake_backend(executor, {.agent_path = agent_path()});
+                                              const Scratch& scratch, const InstanceId& instance, std::string agent) {
+  if (target.is_fake()) return create_fake_backend(executor, {.agent_path = std::move(agent)});
 #ifdef HAVE_DOCKER
   if (target.backend == "docker") {
     DockerOptions options;
     options.host = std::getenv("CLOCHE_TEST_DOCKER_HOST");
     options.instance = instance;
-    options.agent_path = agent_path();
+    options.agent_path = std::move(agent);
     options.pull = PullPolicy::never;
     return create_docker_backend(executor, threads, std::move(options));
   }
@@ -78,7 +78,7 @@ Result<std::unique_ptr<Backend>> make_backend(const Target& target, Executor exe
   options.state_dir = scratch.path() / "state";
   options.run_dir = scratch.path() / "run";
   options.instance = instance;
-  options.agent_path = agent_path();
+  options.agent_path = std::move(agent);
   return create_oci_backend(executor, threads, std::move(options));
 #endif
   return fail(ErrorCode::unsupported,"tmp");

@@ -45,13 +45,14 @@ class Scratch {
   std::filesystem::path path_;
 };
 
+std::string agent_path();
+
 // A backend of its own instance, with state and run directories in the scratch.
 Result<std::unique_ptr<Backend>> make_backend(const Target& target, Executor executor, asio::thread_pool& threads,
-                                              const Scratch& scratch, const InstanceId& instance);
+                                              const Scratch& scratch, const InstanceId& instance,
+                                              std::string agent = agent_path());
 
 // A spec that works on the target: image and runtime set.
 SandboxSpec spec_for(const Target& target);
-
-std::string agent_path();
 
 }  // namespace cloche::testing_support
