@@ -1,4 +1,5 @@
-// Warm execs, side by side in one run: a program through our agent, and the same through `docker exec` of the Engine API.
+// Warm execs, side by side in one run: a program through our agent, and the same through `docker exec` of the Engine
+// API.
 //
 //   build/dev/bench/warm_exec [rounds]        with CLOCHE_TEST_DOCKER_HOST naming an engine (scripts/engine env)
 #include <algorithm>
@@ -32,10 +33,14 @@ struct Row {
 
 void print(Row& row, double reference) {
   std::ranges::sort(row.ms);
-  const auto at = [&](double part) { return row.ms[static_cast<std::size_t>(part * static_cast<double>(row.ms.size() - 1))]; };
+  const auto at = [&](double part) {
+    return row.ms[static_cast<std::size_t>(part * static_cast<double>(row.ms.size() - 1))];
+  };
   std::printf("| %-34s | %-22s | %8.2f | %8.2f |", row.where.c_str(), row.what.c_str(), at(0.5), at(0.99));
-  if (reference > 0) std::printf(" %5.0f x |\n", reference / at(0.5));
-  else std::printf("       - |\n");
+  if (reference > 0)
+    std::printf(" %5.0f x |\n", reference / at(0.5));
+  else
+    std::printf("       - |\n");
 }
 
 double p50(Row row) {
@@ -54,7 +59,8 @@ T must(Result<T> result) {
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
-Task<Row> through_agent(LiveSandbox& sandbox, std::string where, std::string what, ExecSpec spec, std::string expected, int rounds) {
+Task<Row> through_agent(LiveSandbox& sandbox, std::string where, std::string what, ExecSpec spec, std::string expected,
+                        int rounds) {
   Row row{std::move(where), std::move(what), {}};
   for (int i = -3; i < rounds; ++i) {
     ExecSpec copy = spec;
@@ -113,7 +119,8 @@ Task<std::vector<Row>> measure_target(Target target, asio::thread_pool& threads,
 // The Engine API as a client of Docker uses it.
 class PlainDocker {
  public:
-  PlainDocker(Executor executor, std::string socket) : client_(std::move(executor), http::UnixEndpoint{std::move(socket)}) {}
+  PlainDocker(Executor executor, std::string socket)
+      : client_(std::move(executor), http::UnixEndpoint{std::move(socket)}) {}
 
   Task<json::value> call(std::string method, std::string target, std::string body) {
     http::Request request;
@@ -143,12 +150,15 @@ class PlainDocker {
 
 Task<std::vector<Row>> measure_docker(std::string runtime, std::string socket, int rounds) {
   PlainDocker docker(co_await asio::this_coro::executor, std::move(socket));
-  const auto made = co_await docker.call("POST", "/containers/create",
-                                         R"({"Image":"cloche-test/debian","Cmd":["sleep","infinity"],"HostConfig":{"NetworkMode":"none","Runtime":")" + runtime + R"("}})");
+  const auto made = co_await docker.call(
+      "POST", "/containers/create",
+      R"({"Image":"cloche-test/debian","Cmd":["sleep","infinity"],"HostConfig":{"NetworkMode":"none","Runtime":")" +
+          runtime + R"("}})");
   const std::string id(made.at("Id").as_string());
   (void)co_await docker.call("POST", "/containers/" + id + "/start", "");
   std::vector<Row> rows;
-  const std::pair<std::string, std::string> programs[] = {{"true", R"(["true"])"}, {"python3 print(42)", R"x(["python3","-c","print(42)"])x"}};
+  const std::pair<std::string, std::string> programs[] = {{"true", R"(["true"])"},
+                                                          {"python3 print(42)", R"x(["python3","-c","print(42)"])x"}};
   for (const auto& [what, argv] : programs) {
     Row row{"docker exec, " + runtime, what, {}};
     for (int i = -2; i < rounds; ++i) {
@@ -167,7 +177,8 @@ Task<> measure(asio::thread_pool& threads, int rounds, std::string socket) {
   auto rows = co_await measure_docker("runc", socket, std::max(10, rounds / 10));
   const double docker_true = p50(rows[0]);
   const double docker_python = p50(rows[1]);
-  const Target targets[] = {{"oci", "crun"}, {"oci", "runc"}, {"oci", "runsc"}, {"docker", "runc"}, {"docker", "runsc"}};
+  const Target targets[] = {
+      {"oci", "crun"}, {"oci", "runc"}, {"oci", "runsc"}, {"docker", "runc"}, {"docker", "runsc"}};
   for (const Target& target : targets) {
     auto more = co_await measure_target(target, threads, target.is_gvisor() ? std::max(10, rounds / 10) : rounds);
     rows.insert(rows.end(), more.begin(), more.end());
@@ -187,7 +198,8 @@ Task<> measure(asio::thread_pool& threads, int rounds, std::string socket) {
 int main(int argc, char** argv) {
   using namespace cloche;
   const char* host = std::getenv("CLOCHE_TEST_DOCKER_HOST");
-  if (host == nullptr || !std::string_view(host).starts_with("unix://")) die("CLOCHE_TEST_DOCKER_HOST names no engine on a unix socket");
+  if (host == nullptr || !std::string_view(host).starts_with("unix://"))
+    die("CLOCHE_TEST_DOCKER_HOST names no engine on a unix socket");
   const int rounds = argc > 1 ? std::max(10, std::atoi(argv[1])) : 200;
   asio::io_context io{1};
   asio::thread_pool threads{2};

@@ -1,8 +1,8 @@
 // The library for coroutines. Everything runs on the executor given, which must be of one thread (or a strand); errors
 // are thrown (cloche/errors.hpp). Plain blocking code uses cloche/sandbox.hpp instead.
 //
-// With g++ 12, name a spec before you pass it: `ExecSpec spec; …; co_await sandbox.run(std::move(spec));`. That compiler
-// destroys a braced temporary inside a co_await expression twice.
+// With g++ 12, name a spec before you pass it: `ExecSpec spec; …; co_await sandbox.run(std::move(spec));`. That
+// compiler destroys a braced temporary inside a co_await expression twice.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>

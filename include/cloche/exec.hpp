@@ -43,15 +43,15 @@ struct ExecSpec {
   std::optional<std::uint32_t> gid;
   Stdin stdin_mode = Stdin::closed;
   std::string input;
-  std::optional<TerminalSize> terminal;    // stdin, stdout and stderr are one pty; all output comes on stdout
+  std::optional<TerminalSize> terminal;  // stdin, stdout and stderr are one pty; all output comes on stdout
   std::optional<std::chrono::milliseconds> wall_limit = std::chrono::seconds(300);
   std::optional<std::chrono::milliseconds> cpu_limit;
-  Bytes keep_output = mib(1);              // of stdout and of stderr; the rest is counted and dropped
-  Bytes stop_output = mib(64);             // of each; a program that prints more is ended
-  std::vector<Rlimit> rlimits;             // over those of the sandbox's limits
+  Bytes keep_output = mib(1);   // of stdout and of stderr; the rest is counted and dropped
+  Bytes stop_output = mib(64);  // of each; a program that prints more is ended
+  std::vector<Rlimit> rlimits;  // over those of the sandbox's limits
   std::uint32_t umask = 022;
   Lifetime lifetime = Lifetime::foreground;
-  std::string zygote;                      // forked from this zygote; argv[0] is the script
+  std::string zygote;  // forked from this zygote; argv[0] is the script
 
   // A line for the sandbox's shell.
   static ExecSpec shell(std::string line) {

@@ -8,14 +8,14 @@
 namespace cloche {
 
 struct Limits {
-  Bytes memory = mib(128);        // of everything in the sandbox, its tmpfs files included; never any swap
-  double cpus = 0.5;              // share of cpu time: 0.5 is half a core
-  std::uint32_t pids = 64;        // processes and threads, the agent's own included
-  Bytes file_size = mib(10);      // of one file a program writes
+  Bytes memory = mib(128);    // of everything in the sandbox, its tmpfs files included; never any swap
+  double cpus = 0.5;          // share of cpu time: 0.5 is half a core
+  std::uint32_t pids = 64;    // processes and threads, the agent's own included
+  Bytes file_size = mib(10);  // of one file a program writes
   std::uint64_t open_files = 1024;
-  Bytes work_dir = mib(64);       // of the work directory's tmpfs
-  Bytes tmp_dir = mib(32);        // of /tmp
-  Bytes shm_dir = mib(16);        // of /dev/shm
+  Bytes work_dir = mib(64);  // of the work directory's tmpfs
+  Bytes tmp_dir = mib(32);   // of /tmp
+  Bytes shm_dir = mib(16);   // of /dev/shm
 };
 
 }  // namespace cloche

@@ -11,14 +11,14 @@
 namespace cloche {
 
 enum class Ending {
-  exited,       // by itself, with exit_code
-  signalled,    // by a signal that was not Cloche's: a crash, or one of its own making
-  wall_limit,   // ran longer than allowed
-  cpu_limit,    // its tree used more cpu time than allowed
-  memory_limit, // the kernel ended it because the sandbox's memory was used up
-  output_limit, // printed more than allowed
-  not_started,  // no such program, not executable, no such directory
-  cancelled,    // the caller took it back
+  exited,        // by itself, with exit_code
+  signalled,     // by a signal that was not Cloche's: a crash, or one of its own making
+  wall_limit,    // ran longer than allowed
+  cpu_limit,     // its tree used more cpu time than allowed
+  memory_limit,  // the kernel ended it because the sandbox's memory was used up
+  output_limit,  // printed more than allowed
+  not_started,   // no such program, not executable, no such directory
+  cancelled,     // the caller took it back
 };
 
 std::string_view to_string(Ending ending);
@@ -30,14 +30,14 @@ struct OutputTotals {
 
 struct Outcome {
   Ending ending = Ending::exited;
-  int exit_code = 0;    // as a shell would say it: 128 + signal when ended by one, 126 or 127 when not started
-  int signal = 0;       // the signal that ended it, Cloche's own included
-  std::string reason;   // not_started: which step failed and why
+  int exit_code = 0;   // as a shell would say it: 128 + signal when ended by one, 126 or 127 when not started
+  int signal = 0;      // the signal that ended it, Cloche's own included
+  std::string reason;  // not_started: which step failed and why
   std::chrono::microseconds wall{};
-  std::chrono::microseconds user{};    // of the whole tree
+  std::chrono::microseconds user{};  // of the whole tree
   std::chrono::microseconds system{};
-  Bytes peak_memory;                   // resident, of the largest process of the tree
-  std::uint64_t oom_kills = 0;         // in the sandbox while the program ran
+  Bytes peak_memory;            // resident, of the largest process of the tree
+  std::uint64_t oom_kills = 0;  // in the sandbox while the program ran
   OutputTotals out;
   OutputTotals err;
 

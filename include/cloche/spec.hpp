@@ -29,14 +29,14 @@ struct SandboxSpec {
   std::string image;
   std::string runtime = "auto";  // crun, runc, runsc; auto: the strongest that passed its probe
   std::string work_dir = "/workspace";
-  std::uint32_t uid = 1000;      // user and group of the programs; never 0, which is the agent's
+  std::uint32_t uid = 1000;  // user and group of the programs; never 0, which is the agent's
   std::uint32_t gid = 1000;
   std::string hostname = "sandbox";
   Limits limits;
   Network network = Network::none;
   std::vector<Mount> mounts;
   std::map<std::string, std::string> labels;
-  std::string name;              // empty: made from the id
+  std::string name;  // empty: made from the id
   std::chrono::milliseconds ready_timeout{30'000};
 };
 

@@ -179,8 +179,8 @@ Background::~Background() = default;
 
 Result<std::unique_ptr<Stream>> Background::open_start(ServerLink& link, wire::StreamId id, wire::ExecRequest request) {
   if (execs_.size() >= most) {
-    return fail(ErrorCode::limit_reached, "there are " + std::to_string(most) +
-                                              " background execs already; collect those that have ended");
+    return fail(ErrorCode::limit_reached,
+                "there are " + std::to_string(most) + " background execs already; collect those that have ended");
   }
   if (request.keep_bytes == 0) request.keep_bytes = default_keep;
   auto exec = std::make_shared<BackgroundExec>(next_id_++, request);

@@ -25,7 +25,8 @@ class Background {
 
   // Each opens a stream; the first starts a program, tells of it and closes.
   Result<std::unique_ptr<Stream>> open_start(ServerLink& link, wire::StreamId id, wire::ExecRequest request);
-  Result<std::unique_ptr<Stream>> open_attach(ServerLink& link, wire::StreamId id, const wire::ExecAttachRequest& request);
+  Result<std::unique_ptr<Stream>> open_attach(ServerLink& link, wire::StreamId id,
+                                              const wire::ExecAttachRequest& request);
   Result<std::unique_ptr<Stream>> open_list(ServerLink& link, wire::StreamId id);
 
   std::size_t size() const { return execs_.size(); }

@@ -57,7 +57,8 @@ void close_all_but(std::initializer_list<int> keep) {
     if (from > to) return;
     if (::close_range(from, to, 0) == 0) return;
     const long most = ::sysconf(_SC_OPEN_MAX);
-    for (unsigned fd = from; fd <= to && fd < static_cast<unsigned>(std::min(most, 4096L)); ++fd) ::close(static_cast<int>(fd));
+    for (unsigned fd = from; fd <= to && fd < static_cast<unsigned>(std::min(most, 4096L)); ++fd)
+      ::close(static_cast<int>(fd));
   };
   for (int fd : kept) {
     if (fd < 0) continue;

@@ -3,12 +3,14 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
 #include "agent/descriptors.hpp"
+#include "agent/files/cancel.hpp"
 #include "agent/files/file_request.hpp"
 #include "agent/identity.hpp"
 #include "agent/pumps.hpp"
@@ -34,6 +36,7 @@ Status write_message(int fd, std::string_view message) {
 [[noreturn]] void work(const wire::FileRequest& request, int in, int out, int replies) {
   ::prctl(PR_SET_NAME, "cloche-files", 0, 0, 0);
   ::signal(SIGPIPE, SIG_DFL);
+  cancel_on_sigterm();
   ::umask(0);
   Status done = borrow_file_rights(request.uid, request.gid);
   if (done) {
@@ -51,7 +54,7 @@ Status write_message(int fd, std::string_view message) {
 class FileStream final : public Stream {
  public:
   FileStream(ServerLink& link, wire::StreamId id, Loop& loop) : Stream(link, id), loop_(loop) {}
-  ~FileStream() override { kill_worker(); }
+  ~FileStream() override { end_worker(); }
 
   Status start(const wire::FileRequest& request) {
     CLOCHE_TRY(auto in, make_pipe());
@@ -63,7 +66,8 @@ class FileStream final : public Stream {
       close_all_but({2, in.first.get(), out.second.get(), replies.second.get()});
       work(request, in.first.get(), out.second.get(), replies.second.get());
     }
-    in_ = std::make_unique<WritePump>(loop_, std::move(in.second), [this](std::size_t n) { return_credit(wire::lane::in, n); });
+    in_ = std::make_unique<WritePump>(loop_, std::move(in.second),
+                                      [this](std::size_t n) { return_credit(wire::lane::in, n); });
     ReadPump::Taker content{
         .room = [this] { return sendable(wire::lane::out); },
         .bytes = [this](std::string_view bytes) { send_data(wire::lane::out, bytes); },
@@ -89,7 +93,7 @@ class FileStream final : public Stream {
   void on_eof(std::uint8_t) override { in_->end(); }
   void on_writable(std::uint8_t) override { out_->resume(); }
   void on_cancel() override {
-    kill_worker();
+    end_worker();
     close(Error{ErrorCode::cancelled, "cancelled"});
   }
 
@@ -122,8 +126,16 @@ class FileStream final : public Stream {
     close();
   }
 
-  void kill_worker() {
-    if (worker_ > 0) ::kill(worker_, SIGKILL);
+  // Asks first, so that nothing half done is left; a worker that hangs on something the user made is killed.
+  void end_worker() {
+    if (worker_ <= 0) return;
+    ::kill(worker_, SIGTERM);
+    auto timer = std::make_shared<Loop::Timer>();
+    *timer = loop_.after(std::chrono::seconds(2), [worker = worker_, timer] {
+      siginfo_t about{};
+      // Only while it is still our child: its number may be somebody else's by then.
+      if (::waitid(P_PID, static_cast<id_t>(worker), &about, WEXITED | WNOHANG | WNOWAIT) == 0) ::kill(worker, SIGKILL);
+    });
     worker_ = -1;
   }
 

@@ -122,7 +122,7 @@ std::uint64_t remove_ipc_objects() {
 }
 
 bool has_invisible_queues() {
-  struct statfs about {};
+  struct statfs about{};
   if (::statfs("/dev/mqueue", &about) == 0 && about.f_type == mqueue_magic) return false;
   constexpr const char* probe = "/cloche-probe";
   const mqd_t queue = ::mq_open(probe, O_RDWR | O_CREAT | O_EXCL, 0600, nullptr);

@@ -97,10 +97,11 @@ void become_program(const wire::ExecRequest& request, const ProgramFds& fds, int
   }
   if (!become(request.uid, request.gid)) report_failure(report, "become the sandbox's user", errno);
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) report_failure(report, "give up new privileges", errno);
-  if (::chdir(request.cwd.empty() ? "/" : request.cwd.c_str()) != 0) report_failure(report, "enter the work directory", errno);
+  if (::chdir(request.cwd.empty() ? "/" : request.cwd.c_str()) != 0)
+    report_failure(report, "enter the work directory", errno);
 
   // A clean slate of signals: none blocked, none ignored.
-  struct sigaction plain {};
+  struct sigaction plain{};
   plain.sa_handler = SIG_DFL;
   for (int number = 1; number < NSIG; ++number) ::sigaction(number, &plain, nullptr);
   sigset_t none;

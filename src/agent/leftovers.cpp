@@ -44,7 +44,8 @@ void look_into(const std::string& place, const std::vector<std::string>& mounts,
 
 }  // namespace
 
-void find_leftovers_as(uid_t uid, gid_t gid, const std::vector<std::string>& keep, std::vector<std::string>& leftovers) {
+void find_leftovers_as(uid_t uid, gid_t gid, const std::vector<std::string>& keep,
+                       std::vector<std::string>& leftovers) {
   std::vector<std::string> mounts = writable_places_here({});
   const auto places = writable_places_here(keep);
   auto pipe = make_pipe();
@@ -76,7 +77,8 @@ void find_leftovers_as(uid_t uid, gid_t gid, const std::vector<std::string>& kee
   pipe->second.reset();
   std::string text;
   char buffer[4096];
-  for (ssize_t n = 0; (n = ::read(pipe->first.get(), buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<std::size_t>(n));
+  for (ssize_t n = 0; (n = ::read(pipe->first.get(), buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<std::size_t>(n));
   ::waitpid(child, nullptr, 0);
   if (text.empty() || text.back() != '\0') {
     leftovers.push_back("proof: the looking process was lost");

@@ -1,5 +1,5 @@
-// Orphans on kernels without subreapers (gVisor): a program's double-forked children become the agent's own, and nothing
-// but what they carry tells whose they were. There, every program gets a mark in its environment.
+// Orphans on kernels without subreapers (gVisor): a program's double-forked children become the agent's own, and
+// nothing but what they carry tells whose they were. There, every program gets a mark in its environment.
 #pragma once
 
 #include <cstdint>

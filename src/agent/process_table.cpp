@@ -24,8 +24,8 @@ bool parse_stat(const char* text, ProcessRow& row) {
   unsigned long system = 0;
   long children_user = 0;
   long children_system = 0;
-  const int got = std::sscanf(after_name + 1, " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %ld %ld", &state, &parent,
-                              &user, &system, &children_user, &children_system);
+  const int got = std::sscanf(after_name + 1, " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %ld %ld", &state,
+                              &parent, &user, &system, &children_user, &children_system);
   if (got < 2) return false;
   row.state = state;
   row.parent = parent;

@@ -15,9 +15,12 @@ namespace {
 
 Status validate(const wire::ExecRequest& request) {
   const auto has_nul = [](const std::string& text) { return text.find('\0') != std::string::npos; };
-  if (request.argv.empty() || request.argv.front().empty()) return fail(ErrorCode::invalid_argument, "no program was named");
-  if (std::ranges::any_of(request.argv, has_nul)) return fail(ErrorCode::invalid_argument, "an argument contains a NUL byte");
-  if (std::ranges::any_of(request.env, has_nul)) return fail(ErrorCode::invalid_argument, "a variable contains a NUL byte");
+  if (request.argv.empty() || request.argv.front().empty())
+    return fail(ErrorCode::invalid_argument, "no program was named");
+  if (std::ranges::any_of(request.argv, has_nul))
+    return fail(ErrorCode::invalid_argument, "an argument contains a NUL byte");
+  if (std::ranges::any_of(request.env, has_nul))
+    return fail(ErrorCode::invalid_argument, "a variable contains a NUL byte");
   if (has_nul(request.cwd)) return fail(ErrorCode::invalid_argument, "the work directory contains a NUL byte");
   if (request.uid == agent_uid || request.gid == 0) {
     return fail(ErrorCode::invalid_argument, "programs cannot run as root: uid and gid 0 are the agent's");
@@ -29,7 +32,8 @@ Status validate(const wire::ExecRequest& request) {
 
 Program::Program(Loop& loop, Events events) : loop_(loop), events_(std::move(events)) {}
 
-Result<std::unique_ptr<Program>> Program::start(Loop& loop, Zygotes& zygotes, wire::ExecRequest request, Events events) {
+Result<std::unique_ptr<Program>> Program::start(Loop& loop, Zygotes& zygotes, wire::ExecRequest request,
+                                                Events events) {
   CLOCHE_CHECK(validate(request));
   std::unique_ptr<Program> program(new Program(loop, std::move(events)));
   CLOCHE_TRY(const ProgramFds fds, program->connect(request));

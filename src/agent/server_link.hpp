@@ -59,9 +59,10 @@ class Stream {
   wire::StreamId id_;
   bool closed_ = false;
   wire::MessageAssembler assembler_;
-  std::array<std::uint64_t, wire::lane::count> send_credit_{wire::initial_credit, wire::initial_credit, wire::initial_credit};
+  std::array<std::uint64_t, wire::lane::count> send_credit_{wire::initial_credit, wire::initial_credit,
+                                                            wire::initial_credit};
   std::array<std::uint64_t, wire::lane::count> receive_credit_{wire::initial_credit, wire::initial_credit,
-                                                              wire::initial_credit};
+                                                               wire::initial_credit};
   std::array<std::uint64_t, wire::lane::count> owed_credit_{};
 };
 

@@ -16,8 +16,8 @@ Result<std::pair<UniqueFd, UniqueFd>> Supervised::make_control() {
   return std::pair{UniqueFd(pair[0]), UniqueFd(pair[1])};
 }
 
-Result<std::unique_ptr<Supervised>> Supervised::fork(Loop& loop, const wire::ExecRequest& request, const ProgramFds& fds,
-                                                     SupervisedEvents events) {
+Result<std::unique_ptr<Supervised>> Supervised::fork(Loop& loop, const wire::ExecRequest& request,
+                                                     const ProgramFds& fds, SupervisedEvents events) {
   CLOCHE_TRY(auto control, make_control());
   const pid_t pid = ::fork();
   if (pid < 0) return fail_errno("fork a supervisor");
@@ -34,9 +34,7 @@ Supervised::Supervised(Loop& loop, UniqueFd control, SupervisedEvents events)
   watch_ = loop.watch(control_.get(), EPOLLIN, [this](std::uint32_t) { on_readable(); });
 }
 
-void Supervised::stop(wire::StopReason reason) {
-  command({.verb = SupervisorCommand::Verb::stop, .reason = reason});
-}
+void Supervised::stop(wire::StopReason reason) { command({.verb = SupervisorCommand::Verb::stop, .reason = reason}); }
 
 void Supervised::signal(int number, wire::SignalTarget target) {
   command({.verb = SupervisorCommand::Verb::signal, .signal = number, .target = target});
@@ -55,7 +53,8 @@ void Supervised::on_readable() {
     return events_.ended(fail(ErrorCode::internal, "the program's supervisor was lost"));
   }
   const std::string_view bytes(buffer, static_cast<std::size_t>(n));
-  if (const auto started = wire::decode<wire::ExecStarted>(bytes)) return events_.started(static_cast<pid_t>(started->pid));
+  if (const auto started = wire::decode<wire::ExecStarted>(bytes))
+    return events_.started(static_cast<pid_t>(started->pid));
   watch_.reset();
   events_.ended(wire::decode<wire::ExecEnded>(bytes));
 }

@@ -17,7 +17,8 @@ namespace cloche::agent {
 
 struct SupervisedEvents {
   std::function<void(pid_t)> started;
-  std::function<void(Result<wire::ExecEnded>)> ended;  // once, and nothing after it; an error when its supervisor is lost
+  std::function<void(Result<wire::ExecEnded>)>
+      ended;  // once, and nothing after it; an error when its supervisor is lost
 };
 
 // Destroying it ends the program's tree.

@@ -18,7 +18,8 @@ constexpr std::chrono::seconds connect_patience{10};
 
 class TcpStream final : public Stream {
  public:
-  TcpStream(ServerLink& link, wire::StreamId id, Loop& loop, std::uint16_t port) : Stream(link, id), loop_(loop), port_(port) {}
+  TcpStream(ServerLink& link, wire::StreamId id, Loop& loop, std::uint16_t port)
+      : Stream(link, id), loop_(loop), port_(port) {}
 
   Status start() {
     socket_.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));

@@ -58,8 +58,17 @@ std::string read_whole(const char* path) {
   std::string text;
   const UniqueFd fd(::open(path, O_RDONLY | O_CLOEXEC));
   char buffer[8192];
-  for (ssize_t n = 0; fd && (n = ::read(fd.get(), buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<std::size_t>(n));
+  for (ssize_t n = 0; fd && (n = ::read(fd.get(), buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<std::size_t>(n));
   return text;
+}
+
+// Never O_DIRECTORY with O_NOFOLLOW: gVisor follows links then.
+UniqueFd open_directory(int parent, const char* name) {
+  UniqueFd fd(::openat(parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat about{};
+  if (fd && (::fstat(fd.get(), &about) != 0 || !S_ISDIR(about.st_mode))) fd.reset();
+  return fd;
 }
 
 // Empties one directory without recursion, however deep the tree: a sub-directory's own sub-directories are moved up
@@ -89,13 +98,12 @@ class Emptier {
   }
 
   void flatten(const char* name) {
-    UniqueFd dir(::openat(top_, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    struct stat about {};
-    if (::fstatat(top_, name, &about, AT_SYMLINK_NOFOLLOW) != 0 || about.st_dev != device_) return;  // another mount
-    if ((about.st_mode & 0700) != 0700) {
-      ::fchmodat(top_, name, 0700, 0);
-      dir.reset(::openat(top_, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    }
+    struct stat about{};
+    if (::fstatat(top_, name, &about, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(about.st_mode)) return;
+    if (about.st_dev != device_) return;  // another mount
+    // Nobody else is alive who could put a link here between the look and the change.
+    if ((about.st_mode & 0700) != 0700) ::fchmodat(top_, name, 0700, 0);
+    const UniqueFd dir = open_directory(top_, name);
     if (!dir) return;
     for_each_entry(dir.get(), [&](const char* child) {
       if (::unlinkat(dir.get(), child, 0) == 0 || ::unlinkat(dir.get(), child, AT_REMOVEDIR) == 0) {
@@ -104,6 +112,8 @@ class Emptier {
       }
       char fresh[48];
       std::snprintf(fresh, sizeof fresh, ".cloche-wipe-%d-%llu", ::getpid(), static_cast<unsigned long long>(moved_));
+      struct stat child_about{};
+      if (::fstatat(dir.get(), child, &child_about, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(child_about.st_mode)) return;
       ::fchmodat(dir.get(), child, 0700, 0);  // a directory is renamed only by who may write to it
       if (::renameat(dir.get(), child, top_, fresh) == 0) ++moved_;
     });
@@ -121,7 +131,8 @@ class Emptier {
     }
     std::vector<std::string> names;
     while (const dirent* entry = ::readdir(entries)) {
-      if (std::strcmp(entry->d_name, ".") != 0 && std::strcmp(entry->d_name, "..") != 0) names.emplace_back(entry->d_name);
+      if (std::strcmp(entry->d_name, ".") != 0 && std::strcmp(entry->d_name, "..") != 0)
+        names.emplace_back(entry->d_name);
     }
     ::closedir(entries);
     for (const auto& name : names) visit(name.c_str());
@@ -135,11 +146,11 @@ class Emptier {
 
 std::uint64_t empty_place(const std::string& place) {
   if (!is_place_of_user(place)) return 0;
-  struct stat about {};
+  struct stat about{};
   if (::stat(place.c_str(), &about) != 0) return 0;
   // Its owner may have taken its own rights away.
   if (about.st_uid == ::geteuid()) ::chmod(place.c_str(), 0755);
-  const UniqueFd top(::open(place.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  const UniqueFd top = open_directory(AT_FDCWD, place.c_str());
   return top ? Emptier(top.get(), about.st_dev).run() : 0;
 }
 
@@ -162,7 +173,8 @@ std::vector<std::string> writable_places(const std::vector<MountPoint>& mounts, 
   static constexpr std::array kernel_types = {"proc", "sysfs", "devpts", "cgroup", "cgroup2", "securityfs"};
   std::vector<std::string> places;
   for (const MountPoint& mount : mounts) {
-    if (mount.read_only || mount.path == "/" || std::ranges::find(kernel_types, mount.type) != kernel_types.end()) continue;
+    if (mount.read_only || mount.path == "/" || std::ranges::find(kernel_types, mount.type) != kernel_types.end())
+      continue;
     if (is_at_or_below(mount.path, "/proc") || is_at_or_below(mount.path, "/sys")) continue;
     if (std::ranges::any_of(keep, [&](const auto& kept) { return is_at_or_below(mount.path, kept); })) continue;
     places.push_back(mount.path);
@@ -171,7 +183,7 @@ std::vector<std::string> writable_places(const std::vector<MountPoint>& mounts, 
 }
 
 bool is_place_of_user(const std::string& place) {
-  struct stat about {};
+  struct stat about{};
   if (::stat(place.c_str(), &about) == 0 && about.st_uid == ::geteuid()) return true;
   return ::faccessat(AT_FDCWD, place.c_str(), W_OK, AT_EACCESS) == 0;
 }
@@ -180,7 +192,7 @@ std::vector<std::string> writable_places_here(const std::vector<std::string>& ke
   auto places = writable_places(parse_mountinfo(read_whole("/proc/self/mountinfo")), keep);
   // Devices are mounted one by one; nothing can be left in them.
   std::erase_if(places, [](const std::string& place) {
-    struct stat about {};
+    struct stat about{};
     return ::stat(place.c_str(), &about) == 0 && (S_ISCHR(about.st_mode) || S_ISBLK(about.st_mode));
   });
   return places;

@@ -109,7 +109,8 @@ class Zygotes::StartStream final : public Stream {
       : Stream(link, id), zygotes_(zygotes), name_(std::move(name)) {
     const int control = zygotes_.zygotes_.at(name_).control.get();
     watch_ = zygotes_.loop_.watch(control, EPOLLIN, [this](std::uint32_t) { on_readable(); });
-    patience_ = zygotes_.loop_.after(start_patience, [this] { give_up({ErrorCode::timeout, "the zygote did not come up in time"}); });
+    patience_ = zygotes_.loop_.after(start_patience,
+                                     [this] { give_up({ErrorCode::timeout, "the zygote did not come up in time"}); });
   }
 
   void on_cancel() override { give_up({ErrorCode::cancelled, "cancelled"}); }
@@ -120,9 +121,10 @@ class Zygotes::StartStream final : public Stream {
     const auto found = zygotes_.zygotes_.find(name_);
     if (found == zygotes_.zygotes_.end()) return give_up({ErrorCode::cancelled, "the zygote was replaced"});
     if (::recv(found->second.control.get(), &answer, 1, MSG_DONTWAIT) != 1 || answer != 'r') {
-      return give_up({ErrorCode::unsupported,
-                      "the zygote could not start: is the interpreter a Python 3 with its whole standard library, and are all "
-                      "imports there?"});
+      return give_up(
+          {ErrorCode::unsupported,
+           "the zygote could not start: is the interpreter a Python 3 with its whole standard library, and are all "
+           "imports there?"});
     }
     found->second.ready = true;
     watch_.reset();
@@ -149,9 +151,11 @@ class Zygotes::StartStream final : public Stream {
 
 Zygotes::Zygotes(Loop& loop, std::string agent_path) : loop_(loop), agent_path_(std::move(agent_path)) {}
 
-Result<std::unique_ptr<Stream>> Zygotes::open_start(ServerLink& link, wire::StreamId id, const wire::ZygoteRequest& request) {
+Result<std::unique_ptr<Stream>> Zygotes::open_start(ServerLink& link, wire::StreamId id,
+                                                    const wire::ZygoteRequest& request) {
   const auto is_module = [](const std::string& name) {
-    return !name.empty() && std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.'; });
+    return !name.empty() &&
+           std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.'; });
   };
   if (request.zygote.empty() || !std::ranges::all_of(request.imports, is_module)) {
     return fail(ErrorCode::invalid_argument, "a zygote needs a name, and imports are names of modules");
@@ -182,7 +186,8 @@ Result<std::unique_ptr<Supervised>> Zygotes::fork(const wire::ExecRequest& reque
   CLOCHE_TRY(const UniqueFd run, in_memory_file(run_request(request)));
   // Limits wait in the socket until the supervisor reads them.
   const SupervisorLimits limits{request.wall_ms, request.cpu_ms};
-  if (::send(control.first.get(), &limits, sizeof limits, MSG_NOSIGNAL) != sizeof limits) return fail_errno("send limits");
+  if (::send(control.first.get(), &limits, sizeof limits, MSG_NOSIGNAL) != sizeof limits)
+    return fail_errno("send limits");
   CLOCHE_CHECK(send_fds(found->second.control.get(), {run.get(), fds.in, fds.out, fds.err, control.second.get()}));
   return std::make_unique<Supervised>(loop_, std::move(control.first), std::move(events));
 }

@@ -24,7 +24,8 @@ class Zygotes {
   Result<std::unique_ptr<Stream>> open_start(ServerLink& link, wire::StreamId id, const wire::ZygoteRequest& request);
 
   // A run: argv[0] is the script, the rest its arguments. The supervisor is the zygote's child.
-  Result<std::unique_ptr<Supervised>> fork(const wire::ExecRequest& request, const ProgramFds& fds, SupervisedEvents events);
+  Result<std::unique_ptr<Supervised>> fork(const wire::ExecRequest& request, const ProgramFds& fds,
+                                           SupervisedEvents events);
 
   std::set<pid_t> pids() const;
   // A child of the agent ended; if it was a zygote, its name can no longer be forked from.

@@ -48,8 +48,12 @@ void print_text(const std::vector<HostFinding>& findings) {
   for (const auto& finding : findings) {
     if (finding.backend != backend) std::printf("%s%s\n", backend.empty() ? "" : "\n", finding.backend.c_str());
     backend = finding.backend;
-    const char* mark = finding.level == HostFinding::Level::good ? "ok" : finding.level == HostFinding::Level::warning ? "??" : "no";
-    const char* colour = finding.level == HostFinding::Level::good ? "32" : finding.level == HostFinding::Level::warning ? "33" : "31";
+    const char* mark = finding.level == HostFinding::Level::good      ? "ok"
+                       : finding.level == HostFinding::Level::warning ? "??"
+                                                                      : "no";
+    const char* colour = finding.level == HostFinding::Level::good      ? "32"
+                         : finding.level == HostFinding::Level::warning ? "33"
+                                                                        : "31";
     if (colours) {
       std::printf("  \033[%sm%s\033[0m  %-22s %s\n", colour, mark, finding.name.c_str(), finding.detail.c_str());
     } else {
@@ -75,7 +79,8 @@ void print_json(const std::vector<HostFinding>& findings) {
 
 int doctor(const DoctorFlags& flags) {
   auto findings = examine(flags.engine.options(), BackendKind::oci, "oci");
-  for (auto& finding : examine(flags.engine.options(), BackendKind::docker, "docker")) findings.push_back(std::move(finding));
+  for (auto& finding : examine(flags.engine.options(), BackendKind::docker, "docker"))
+    findings.push_back(std::move(finding));
   if (flags.json) {
     print_json(findings);
   } else {

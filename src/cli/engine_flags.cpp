@@ -7,11 +7,13 @@ void EngineFlags::add_to(CLI::App& command) {
       ->envname("SANDBOX_BACKEND")
       ->check(CLI::IsMember({"oci", "docker"}))
       ->capture_default_str();
-  command.add_option("--state-dir", state_dir, "Where root filesystems and the agent are kept (default: /var/lib/cloche)")
+  command
+      .add_option("--state-dir", state_dir, "Where root filesystems and the agent are kept (default: /var/lib/cloche)")
       ->envname("CLOCHE_STATE_DIR");
   command.add_option("--run-dir", run_dir, "Where living sandboxes are kept track of (default: /run/cloche)")
       ->envname("CLOCHE_RUN_DIR");
-  command.add_option("--docker-host", docker_host, "The Docker engine, as unix:///path or tcp://host:port (default: DOCKER_HOST)");
+  command.add_option("--docker-host", docker_host,
+                     "The Docker engine, as unix:///path or tcp://host:port (default: DOCKER_HOST)");
 }
 
 EngineOptions EngineFlags::options() const {

@@ -7,8 +7,10 @@ namespace cloche::cli {
 
 const std::vector<Interpreter>& interpreters() {
   static const std::vector<Interpreter> all{
-      {"python", "python3", {".py"}}, {"bash", "bash", {".bash"}}, {"sh", "sh", {".sh"}},   {"javascript", "node", {".js", ".mjs"}},
-      {"perl", "perl", {".pl"}},      {"ruby", "ruby", {".rb"}},   {"php", "php", {".php"}},
+      {"python", "python3", {".py"}}, {"bash", "bash", {".bash"}},
+      {"sh", "sh", {".sh"}},          {"javascript", "node", {".js", ".mjs"}},
+      {"perl", "perl", {".pl"}},      {"ruby", "ruby", {".rb"}},
+      {"php", "php", {".php"}},
   };
   return all;
 }

@@ -7,9 +7,13 @@ namespace {
 
 TEST(FindInterpreter, ByExtension_FindsIt) { EXPECT_EQ(find_interpreter("", "a/b.py").value().program, "python3"); }
 
-TEST(FindInterpreter, ByNameWhateverItsCase_FindsIt) { EXPECT_EQ(find_interpreter("JavaScript", "x").value().program, "node"); }
+TEST(FindInterpreter, ByNameWhateverItsCase_FindsIt) {
+  EXPECT_EQ(find_interpreter("JavaScript", "x").value().program, "node");
+}
 
-TEST(FindInterpreter, NameOverExtension_NameWins) { EXPECT_EQ(find_interpreter("bash", "x.py").value().program, "bash"); }
+TEST(FindInterpreter, NameOverExtension_NameWins) {
+  EXPECT_EQ(find_interpreter("bash", "x.py").value().program, "bash");
+}
 
 TEST(FindInterpreter, Unknown_ListsWhatThereIs) {
   for (const auto& [language, file] : {std::pair{"cobol", "x"}, {"", "x.cob"}}) {

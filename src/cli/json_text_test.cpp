@@ -17,10 +17,10 @@ TEST(ToUtf8, EachBadByte_IsReplaced) {
   const std::string mark = "\xef\xbf\xbd";
   for (const auto& [bytes, text] : {
            std::pair{std::string("a\xff") + "b", "a" + mark + "b"},
-           {"\xc3", mark},                       // cut short
-           {"\xc0\xaf", mark + mark},            // overlong
-           {"\xe0\x80\xaf", mark + mark + mark}, // overlong
-           {"\xed\xa0\x80", mark + mark + mark}, // half a surrogate pair
+           {"\xc3", mark},                        // cut short
+           {"\xc0\xaf", mark + mark},             // overlong
+           {"\xe0\x80\xaf", mark + mark + mark},  // overlong
+           {"\xed\xa0\x80", mark + mark + mark},  // half a surrogate pair
            {"\xf4\x90\x80\x80", mark + mark + mark + mark},
            {"\xe2\x82", mark + mark},
        }) {

@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
   using namespace cloche;
   CLI::App app("Cloche runs code that nobody trusts, in sandboxes, and tells the truth about how it ended.", "cloche");
   app.set_version_flag("--version", "cloche " CLOCHE_VERSION);
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);
   std::string level = "warn";
   app.add_option("--log-level", level, "How much is said on stderr of what Cloche does")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
@@ -26,6 +26,10 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : cli::exit_usage;
+  }
+  if (!chosen) {
+    std::fprintf(stderr, "cloche: no command was given\n%s", app.help().c_str());
+    return cli::exit_usage;
   }
   std::signal(SIGPIPE, SIG_IGN);
   log::set_up(spdlog::level::from_str(level));

@@ -182,14 +182,12 @@ int run(const RunFlags& flags) {
     interrupted_by = number;
     cancel.emit(asio::cancellation_type::terminal);
   });
-  asio::co_spawn(io,
-                 [&]() -> async::Task<> {
-                   report = co_await run_and_clean_up(engine, flags, std::move(source), ends);
-                 },
-                 asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr error) {
-                   failure = error;
-                   signals.cancel();
-                 }));
+  asio::co_spawn(
+      io, [&]() -> async::Task<> { report = co_await run_and_clean_up(engine, flags, std::move(source), ends); },
+      asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr error) {
+        failure = error;
+        signals.cancel();
+      }));
   io.run();
   io.restart();
   asio::co_spawn(io, [&]() -> async::Task<> { co_await engine.close(); }, asio::detached);
@@ -214,12 +212,17 @@ void add_run_command(CLI::App& app, Action& chosen) {
   command->add_option("file", flags->file, "The source file")->required();
   command->add_option("arguments", flags->arguments, "Arguments of the program (after -- if they look like flags)");
   command->add_option("--language", flags->language, "Its language, when the file's name does not tell");
-  command->add_option("--stdin", flags->stdin_file, "A file for its stdin, or - for this command's own (the default unless that is a terminal)");
-  command->add_option("--timeout", flags->timeout, "Seconds it may take")->check(CLI::Range(0.001, 86'400.0))->capture_default_str();
+  command->add_option("--stdin", flags->stdin_file,
+                      "A file for its stdin, or - for this command's own (the default unless that is a terminal)");
+  command->add_option("--timeout", flags->timeout, "Seconds it may take")
+      ->check(CLI::Range(0.001, 86'400.0))
+      ->capture_default_str();
   command->add_option("--memory", flags->memory, "Memory it may use, such as 128m or 1g")->capture_default_str();
   command->add_option("--cpus", flags->cpus, "Cores it may use")->capture_default_str();
-  command->add_option("--image", flags->image, "docker: an image; oci: a root filesystem directory, an OCI layout or a docker save archive");
-  command->add_option("--runtime", flags->runtime, "crun, runc, runsc, or auto: the strongest there is")->capture_default_str();
+  command->add_option("--image", flags->image,
+                      "docker: an image; oci: a root filesystem directory, an OCI layout or a docker save archive");
+  command->add_option("--runtime", flags->runtime, "crun, runc, runsc, or auto: the strongest there is")
+      ->capture_default_str();
   command->add_flag("--json", flags->json, "Print the outcome and the output as JSON instead");
   flags->engine.add_to(*command);
   command->callback([flags, &chosen] { chosen = [flags] { return run(*flags); }; });

@@ -19,7 +19,7 @@ namespace asio = boost::asio;
 constexpr std::size_t piece_size = 64 * 1024;
 
 bool can_be_waited_for(int fd) {
-  struct stat about {};
+  struct stat about{};
   return ::fstat(fd, &about) == 0 && (S_ISFIFO(about.st_mode) || S_ISSOCK(about.st_mode) || ::isatty(fd) != 0);
 }
 
@@ -75,11 +75,12 @@ async::Task<bool> Descriptor::write(std::string_view bytes) {
 }
 
 Descriptor open_input(const asio::any_io_executor& executor, const std::string& file) {
-  if (file.empty() && ::isatty(STDIN_FILENO) != 0) return {executor, UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC))};
+  if (file.empty() && ::isatty(STDIN_FILENO) != 0)
+    return {executor, UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC))};
   if (file.empty() || file == "-") return Descriptor::own(executor, STDIN_FILENO);
   UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) throw SandboxNotFoundError("cannot read " + file + ": " + std::strerror(errno));
-  struct stat about {};
+  struct stat about{};
   if (::fstat(fd.get(), &about) == 0 && S_ISDIR(about.st_mode)) throw SandboxArgumentError(file + " is a directory");
   return {executor, std::move(fd)};
 }

@@ -15,7 +15,8 @@
 namespace cloche {
 
 // Runs `work()`, which returns a Result, on a thread of the pool, and comes back to the caller's thread with what it
-// returned. Cannot be cancelled: the work ends by itself, so give it a deadline. An exception becomes an internal error.
+// returned. Cannot be cancelled: the work ends by itself, so give it a deadline. An exception becomes an internal
+// error.
 template <class Work>
 Task<std::invoke_result_t<Work&>> run_blocking(asio::thread_pool& pool, Work work) {
   using R = std::invoke_result_t<Work&>;
@@ -36,8 +37,8 @@ Task<std::invoke_result_t<Work&>> run_blocking(asio::thread_pool& pool, Work wor
       });
     });
   };
-  co_return co_await asio::async_initiate<const asio::use_awaitable_t<>&, void(R)>(std::move(start), asio::use_awaitable,
-                                                                                  std::move(work));
+  co_return co_await asio::async_initiate<const asio::use_awaitable_t<>&, void(R)>(
+      std::move(start), asio::use_awaitable, std::move(work));
 }
 
 }  // namespace cloche

@@ -53,11 +53,11 @@ std::unexpected<Error> fail_errno(std::string_view what);
 
 #define CLOCHE_CONCAT_(a, b) a##b
 #define CLOCHE_CONCAT(a, b) CLOCHE_CONCAT_(a, b)
-#define CLOCHE_TRY_AS_(leave, result, declaration, ...)                \
-  auto result = (__VA_ARGS__);                                         \
-  if (!result) leave std::unexpected(std::move(result).error());       \
+#define CLOCHE_TRY_AS_(leave, result, declaration, ...)          \
+  auto result = (__VA_ARGS__);                                   \
+  if (!result) leave std::unexpected(std::move(result).error()); \
   declaration = std::move(*result)
-#define CLOCHE_CHECK_AS_(leave, result, ...)                           \
+#define CLOCHE_CHECK_AS_(leave, result, ...) \
   if (auto result = (__VA_ARGS__); !result) leave std::unexpected(std::move(result).error())
 
 // `CLOCHE_TRY(auto file, open(path));` declares `file`, or returns the error.

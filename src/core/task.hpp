@@ -2,8 +2,8 @@
 // A task is cancelled through Asio's cancellation slots: the pending co_await then throws operation_aborted.
 #pragma once
 
-#include <boost/asio/awaitable.hpp>
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>

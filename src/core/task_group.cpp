@@ -56,14 +56,15 @@ void TaskGroup::spawn(std::string name, std::function<Task<>()> start) {
   const auto member = members.emplace(members.end());
   member->start = std::move(start);
   member->name = std::move(name);
-  asio::co_spawn(state_->executor, [state = state_, member]() -> Task<> { co_await member->start(); },
-                 asio::bind_cancellation_slot(member->signal.slot(), [state = state_, member](std::exception_ptr error) {
-                   if (error && !is_cancellation(error)) {
-                     log::error("task '{}' ended by an exception: {}", member->name, describe(error));
-                   }
-                   state->members.erase(member);
-                   state->ended.notify();
-                 }));
+  asio::co_spawn(
+      state_->executor, [state = state_, member]() -> Task<> { co_await member->start(); },
+      asio::bind_cancellation_slot(member->signal.slot(), [state = state_, member](std::exception_ptr error) {
+        if (error && !is_cancellation(error)) {
+          log::error("task '{}' ended by an exception: {}", member->name, describe(error));
+        }
+        state->members.erase(member);
+        state->ended.notify();
+      }));
 }
 
 void TaskGroup::cancel() {

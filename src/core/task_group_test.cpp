@@ -24,11 +24,14 @@ TEST(TaskGroup, TaskThatWaitsForever_EndsAtShutDown) {
     co_await never.wait();
   });
   bool joined = false;
-  asio::co_spawn(io, [&]() -> Task<> {
-    co_await pause_for(1ms);
-    co_await group.shut_down();
-    joined = true;
-  }, asio::detached);
+  asio::co_spawn(
+      io,
+      [&]() -> Task<> {
+        co_await pause_for(1ms);
+        co_await group.shut_down();
+        joined = true;
+      },
+      asio::detached);
   io.run();
   EXPECT_TRUE(ended);
   EXPECT_TRUE(joined);
@@ -56,16 +59,22 @@ TEST(Event, NotifyAndDeadline_BothWake) {
   asio::io_context io;
   Event event(io.get_executor());
   int woken = 0;
-  asio::co_spawn(io, [&]() -> Task<> {
-    co_await event.wait(Deadline::after(1h));
-    ++woken;
-    co_await event.wait(Deadline::after(1ms));
-    ++woken;
-  }, asio::detached);
-  asio::co_spawn(io, [&]() -> Task<> {
-    co_await pause_for(1ms);
-    event.notify();
-  }, asio::detached);
+  asio::co_spawn(
+      io,
+      [&]() -> Task<> {
+        co_await event.wait(Deadline::after(1h));
+        ++woken;
+        co_await event.wait(Deadline::after(1ms));
+        ++woken;
+      },
+      asio::detached);
+  asio::co_spawn(
+      io,
+      [&]() -> Task<> {
+        co_await pause_for(1ms);
+        event.notify();
+      },
+      asio::detached);
   io.run();
   EXPECT_EQ(woken, 2);
 }

@@ -260,7 +260,8 @@ Task<std::string> Sandbox::pack(std::string path, Bytes most) {
 }
 
 Task<> Sandbox::start_zygote(std::string name, std::vector<std::string> imports) {
-  auto started = co_await impl_->get().start_zygote(std::move(name), "python3", std::move(imports), Deadline::after(zygote_patience));
+  auto started = co_await impl_->get().start_zygote(std::move(name), "python3", std::move(imports),
+                                                    Deadline::after(zygote_patience));
   value_or_throw(std::move(started));
 }
 

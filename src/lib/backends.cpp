@@ -6,8 +6,8 @@
 
 namespace cloche {
 
-Result<std::unique_ptr<Backend>> make_backend(Executor executor, asio::thread_pool& threads, const EngineOptions& options,
-                                              const InstanceId& instance) {
+Result<std::unique_ptr<Backend>> make_backend(Executor executor, asio::thread_pool& threads,
+                                              const EngineOptions& options, const InstanceId& instance) {
   CLOCHE_TRY(std::string agent_path, place_agent(options.state_dir));
   if (options.backend == BackendKind::docker) {
     DockerOptions docker = docker_options_from_environment();

@@ -10,7 +10,7 @@
 
 namespace cloche {
 
-Result<std::unique_ptr<Backend>> make_backend(Executor executor, asio::thread_pool& threads, const EngineOptions& options,
-                                              const InstanceId& instance);
+Result<std::unique_ptr<Backend>> make_backend(Executor executor, asio::thread_pool& threads,
+                                              const EngineOptions& options, const InstanceId& instance);
 
 }  // namespace cloche

@@ -16,7 +16,8 @@ asm(".section .rodata\n"
     ".global cloche_embedded_agent_start\n"
     ".hidden cloche_embedded_agent_start\n"
     "cloche_embedded_agent_start:\n"
-    ".incbin \"" CLOCHE_AGENT_BINARY "\"\n"
+    ".incbin \"" CLOCHE_AGENT_BINARY
+    "\"\n"
     ".global cloche_embedded_agent_end\n"
     ".hidden cloche_embedded_agent_end\n"
     "cloche_embedded_agent_end:\n"
@@ -44,7 +45,7 @@ std::string sha256_hex(std::string_view bytes) {
 }
 
 bool is_complete(const std::string& path, std::size_t size) {
-  struct stat about {};
+  struct stat about{};
   return ::stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode) && about.st_size == static_cast<off_t>(size) &&
          about.st_uid == ::geteuid() && (about.st_mode & 022) == 0;
 }
@@ -52,7 +53,8 @@ bool is_complete(const std::string& path, std::size_t size) {
 }  // namespace
 
 std::string_view embedded_agent() {
-  return {cloche_embedded_agent_start, static_cast<std::size_t>(cloche_embedded_agent_end - cloche_embedded_agent_start)};
+  return {cloche_embedded_agent_start,
+          static_cast<std::size_t>(cloche_embedded_agent_end - cloche_embedded_agent_start)};
 }
 
 Result<std::string> place_agent(const std::string& state_dir) {

@@ -30,7 +30,8 @@ Result<UniqueFd> make_draft(const std::string& directory, const std::string& pat
   for (int attempt = 0; attempt < 20; ++attempt) {
     std::error_code error;
     std::filesystem::create_directories(directory, error);
-    if (error) return fail(errno_error("make " + directory + " (run as root, or choose another run directory)", error.value()));
+    if (error)
+      return fail(errno_error("make " + directory + " (run as root, or choose another run directory)", error.value()));
     UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (file) return file;
     if (errno != ENOENT) break;
@@ -40,7 +41,8 @@ Result<UniqueFd> make_draft(const std::string& directory, const std::string& pat
 
 Status claim_draft(int lock, const std::string& engine, const std::string& draft, const std::string& path) {
   if (::flock(lock, LOCK_EX | LOCK_NB) != 0) return fail_errno("lock " + draft);
-  if (::write(lock, engine.data(), engine.size()) != static_cast<ssize_t>(engine.size())) return fail_errno("write " + draft);
+  if (::write(lock, engine.data(), engine.size()) != static_cast<ssize_t>(engine.size()))
+    return fail_errno("write " + draft);
   if (::rename(draft.c_str(), path.c_str()) != 0) return fail_errno("claim " + path);
   return {};
 }

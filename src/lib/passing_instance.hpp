@@ -29,7 +29,8 @@ class PassingInstance {
   UniqueFd lock_;
 };
 
-// Instances of this backend and engine whose process is gone, each locked by us until the object goes; then it is forgotten.
+// Instances of this backend and engine whose process is gone, each locked by us until the object goes; then it is
+// forgotten.
 class AbandonedInstance {
  public:
   static std::vector<AbandonedInstance> find(const EngineOptions& options);

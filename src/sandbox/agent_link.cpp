@@ -30,9 +30,10 @@ struct AgentStream::State {
   std::weak_ptr<AgentLink::State> link;
   std::deque<StreamEvent> events;
   std::size_t queued_message_bytes = 0;
-  std::array<std::uint64_t, wire::lane::count> send_credit{wire::initial_credit, wire::initial_credit, wire::initial_credit};
+  std::array<std::uint64_t, wire::lane::count> send_credit{wire::initial_credit, wire::initial_credit,
+                                                           wire::initial_credit};
   std::array<std::uint64_t, wire::lane::count> receive_credit{wire::initial_credit, wire::initial_credit,
-                                                             wire::initial_credit};
+                                                              wire::initial_credit};
   std::array<std::uint64_t, wire::lane::count> owed_credit{};
   wire::MessageAssembler assembler;
   std::optional<Error> error;
@@ -51,7 +52,7 @@ struct AgentLink::State : std::enable_shared_from_this<AgentLink::State> {
   bool stopping = false;
   std::optional<Error> lost;
   std::string nonce;
-  bool scanning = false;     // after a takeover: skip all until the answer to our own hello
+  bool scanning = false;  // after a takeover: skip all until the answer to our own hello
   std::string scan_buffer;
   std::optional<wire::Ready> ready;
   std::uint64_t pings = 0;
@@ -152,7 +153,8 @@ Status AgentLink::State::take_bytes(std::string_view bytes) {
 // After a takeover the first bytes may be the rest of anything. Only the answer to our own hello has our nonce in it.
 bool AgentLink::State::find_answer(std::string_view bytes) {
   scan_buffer.append(bytes);
-  for (std::size_t at = 0; (at = scan_buffer.find(static_cast<char>(wire::FrameType::ready), at)) != std::string::npos; ++at) {
+  for (std::size_t at = 0; (at = scan_buffer.find(static_cast<char>(wire::FrameType::ready), at)) != std::string::npos;
+       ++at) {
     wire::FrameDecoder probe;
     probe.feed(std::string_view(scan_buffer).substr(at));
     auto frame = probe.next();
@@ -194,7 +196,8 @@ Status AgentLink::State::take_stream_frame(AgentStream::State& stream, const wir
   using enum wire::FrameType;
   switch (frame.type) {
     case data:
-      if (frame.payload.size() > stream.receive_credit[frame.lane]) return fail(ErrorCode::protocol, "more data than it had credit for");
+      if (frame.payload.size() > stream.receive_credit[frame.lane])
+        return fail(ErrorCode::protocol, "more data than it had credit for");
       stream.receive_credit[frame.lane] -= frame.payload.size();
       stream.events.push_back(StreamData{frame.lane, std::string(frame.payload)});
       break;
@@ -209,7 +212,8 @@ Status AgentLink::State::take_stream_frame(AgentStream::State& stream, const wir
     }
     case credit: {
       CLOCHE_TRY(const auto given, wire::decode<wire::Credit>(frame.payload));
-      stream.send_credit[frame.lane] = std::min<std::uint64_t>(stream.send_credit[frame.lane] + given.bytes, std::uint64_t{1} << 32);
+      stream.send_credit[frame.lane] =
+          std::min<std::uint64_t>(stream.send_credit[frame.lane] + given.bytes, std::uint64_t{1} << 32);
       break;
     }
     case close: {
@@ -336,7 +340,8 @@ Task<Result<wire::Ready>> AgentLink::greet(Greeting greeting, std::vector<std::s
 Result<std::unique_ptr<AgentStream>> AgentLink::open(std::string_view request) {
   if (state_->lost) return fail(*state_->lost);
   if (request.size() > wire::max_message) {
-    return fail(ErrorCode::invalid_argument, "the request is too long: arguments and environment must stay below 4 MiB");
+    return fail(ErrorCode::invalid_argument,
+                "the request is too long: arguments and environment must stay below 4 MiB");
   }
   const wire::StreamId id = state_->next_id++;
   auto stream = std::make_shared<AgentStream::State>(state_->executor, id);

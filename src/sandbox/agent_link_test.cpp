@@ -101,10 +101,13 @@ class AgentLinkTest : public testing::Test {
 
   void run(std::function<Task<>()> body) {
     std::exception_ptr thrown;
-    asio::co_spawn(io_, [&]() -> Task<> {
-      co_await body();
-      co_await link_.shut_down();
-    }, [&](std::exception_ptr e) { thrown = e; });
+    asio::co_spawn(
+        io_,
+        [&]() -> Task<> {
+          co_await body();
+          co_await link_.shut_down();
+        },
+        [&](std::exception_ptr e) { thrown = e; });
     io_.run_for(20s);
     if (thrown) std::rethrow_exception(thrown);
   }

@@ -8,7 +8,9 @@
 namespace cloche {
 namespace {
 
-wire::ExecEnded signalled(int signal) { return {.end = wire::EndKind::signalled, .signal = static_cast<std::uint32_t>(signal)}; }
+wire::ExecEnded signalled(int signal) {
+  return {.end = wire::EndKind::signalled, .signal = static_cast<std::uint32_t>(signal)};
+}
 
 TEST(Classify, ExitCode_IsExited) {
   const auto outcome = classify({.exit_code = 3}, 0);
@@ -17,7 +19,9 @@ TEST(Classify, ExitCode_IsExited) {
   EXPECT_FALSE(outcome.success());
 }
 
-TEST(Classify, KilledWithOomCount_IsMemoryLimit) { EXPECT_EQ(classify(signalled(SIGKILL), 1).ending, Ending::memory_limit); }
+TEST(Classify, KilledWithOomCount_IsMemoryLimit) {
+  EXPECT_EQ(classify(signalled(SIGKILL), 1).ending, Ending::memory_limit);
+}
 
 TEST(Classify, KilledWithoutOomCount_IsItsOwnDoing) {
   const auto outcome = classify(signalled(SIGKILL), 0);

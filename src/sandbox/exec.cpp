@@ -22,7 +22,8 @@ Task<std::uint64_t> OomLedger::claim(std::optional<std::uint64_t> counted, Suspi
 namespace {
 
 OomLedger::Suspicion suspicion_of(const wire::ExecEnded& ended) {
-  const bool killed = ended.end == wire::EndKind::signalled ? ended.signal == SIGKILL : ended.exit_code == 128 + SIGKILL;
+  const bool killed =
+      ended.end == wire::EndKind::signalled ? ended.signal == SIGKILL : ended.exit_code == 128 + SIGKILL;
   return killed && ended.stopped == wire::StopReason::none ? OomLedger::Suspicion::killed : OomLedger::Suspicion::none;
 }
 
@@ -95,7 +96,9 @@ void Exec::signal(int number, wire::SignalTarget target) {
   stream_->send_message(wire::encode(wire::ExecSignal{static_cast<std::uint32_t>(number), target}));
 }
 
-void Exec::resize(TerminalSize size) { stream_->send_message(wire::encode(wire::ExecResize{{size.rows, size.columns}})); }
+void Exec::resize(TerminalSize size) {
+  stream_->send_message(wire::encode(wire::ExecResize{{size.rows, size.columns}}));
+}
 
 void Exec::stop() { stream_->cancel(); }
 
@@ -104,7 +107,8 @@ Task<Status> Exec::wait_started(Deadline deadline) {
     auto event = co_await stream_->next(deadline);
     if (!event) co_return fail(std::move(event).error());
     const auto* message = std::get_if<StreamMessage>(&*event);
-    if (message == nullptr) co_return fail(ErrorCode::protocol, "the sandbox's agent did not say that the program started");
+    if (message == nullptr)
+      co_return fail(ErrorCode::protocol, "the sandbox's agent did not say that the program started");
     CLOCHE_CO_TRY(const auto started, wire::decode<wire::ExecStarted>(message->bytes));
     pid_ = started.pid;
     background_id_ = started.exec_id;

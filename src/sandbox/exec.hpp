@@ -7,10 +7,10 @@
 #include <string>
 #include <variant>
 
+#include "cloche/outcome.hpp"
 #include "core/task.hpp"
 #include "sandbox/agent_link.hpp"
 #include "sandbox/exec_spec.hpp"
-#include "cloche/outcome.hpp"
 
 namespace cloche {
 
@@ -22,8 +22,8 @@ class OomLedger {
   // Whether the way a program ended can be a kill for memory at all.
   enum class Suspicion { none, killed };
 
-  // Kills that nobody was told of yet. `counted` is the agent's own count, where it has one; where it has none and asking
-  // the backend is dear, that is done on suspicion only.
+  // Kills that nobody was told of yet. `counted` is the agent's own count, where it has one; where it has none and
+  // asking the backend is dear, that is done on suspicion only.
   Task<std::uint64_t> claim(std::optional<std::uint64_t> counted, Suspicion suspicion);
 
  private:

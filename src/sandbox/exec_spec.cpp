@@ -11,14 +11,16 @@ namespace {
 Status validate(const ExecSpec& spec) {
   const auto has_nul = [](const std::string& text) { return text.find('\0') != std::string::npos; };
   if (spec.argv.empty() || spec.argv.front().empty()) return fail(ErrorCode::invalid_argument, "no program was named");
-  if (std::ranges::any_of(spec.argv, has_nul)) return fail(ErrorCode::invalid_argument, "an argument contains a NUL byte");
+  if (std::ranges::any_of(spec.argv, has_nul))
+    return fail(ErrorCode::invalid_argument, "an argument contains a NUL byte");
   for (const auto& [key, value] : spec.env) {
     if (key.empty() || key.find('=') != std::string::npos || has_nul(key) || has_nul(value)) {
       return fail(ErrorCode::invalid_argument, "not an environment variable: '" + key + "'");
     }
   }
   if (!spec.cwd.empty() && !is_clean_absolute_path(spec.cwd)) {
-    return fail(ErrorCode::invalid_argument, "cwd must be an absolute path without '..', '.', NUL or empty parts: '" + spec.cwd + "'");
+    return fail(ErrorCode::invalid_argument,
+                "cwd must be an absolute path without '..', '.', NUL or empty parts: '" + spec.cwd + "'");
   }
   if (spec.uid == 0U || spec.gid == 0U) {
     return fail(ErrorCode::invalid_argument, "programs cannot run as root: uid and gid 0 are the agent's");
@@ -26,7 +28,8 @@ Status validate(const ExecSpec& spec) {
   if ((spec.wall_limit && spec.wall_limit->count() <= 0) || (spec.cpu_limit && spec.cpu_limit->count() <= 0)) {
     return fail(ErrorCode::invalid_argument, "a time limit must be longer than nothing");
   }
-  if (spec.terminal && !spec.zygote.empty()) return fail(ErrorCode::invalid_argument, "a zygote's run cannot have a terminal");
+  if (spec.terminal && !spec.zygote.empty())
+    return fail(ErrorCode::invalid_argument, "a zygote's run cannot have a terminal");
   return {};
 }
 

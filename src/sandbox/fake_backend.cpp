@@ -19,7 +19,8 @@ namespace {
 
 class PipeChannel final : public Channel {
  public:
-  PipeChannel(Executor executor, UniqueFd in, UniqueFd out) : in_(executor, in.release()), out_(executor, out.release()) {}
+  PipeChannel(Executor executor, UniqueFd in, UniqueFd out)
+      : in_(executor, in.release()), out_(executor, out.release()) {}
 
   Task<Result<std::size_t>> read_some(std::span<char> into) override {
     boost::system::error_code error;
@@ -32,7 +33,8 @@ class PipeChannel final : public Channel {
 
   Task<Status> write_all(std::string_view bytes) override {
     boost::system::error_code error;
-    co_await asio::async_write(in_, asio::buffer(bytes.data(), bytes.size()), asio::redirect_error(asio::use_awaitable, error));
+    co_await asio::async_write(in_, asio::buffer(bytes.data(), bytes.size()),
+                               asio::redirect_error(asio::use_awaitable, error));
     if (error) co_return fail(ErrorCode::sandbox_lost, "channel: " + error.message());
     co_return Status{};
   }
@@ -113,19 +115,51 @@ class FakeBackend final : public Backend {
     UniqueFd out_read(out[0]);
     UniqueFd out_write(out[1]);
 
-    std::vector<std::string> argv{options_.bubblewrap, "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net",
-                                  "--unshare-cgroup-try", "--die-with-parent", "--as-pid-1", "--cap-add", "ALL",
-                                  "--ro-bind", "/usr", "/usr", "--proc", "/proc", "--dev", "/dev",
-                                  "--perms", "1777", "--tmpfs", "/tmp", "--perms", "1777", "--tmpfs", "/dev/shm",
-                                  "--mqueue", "/dev/mqueue", "--perms", "1777", "--tmpfs", spec.work_dir,
-                                  "--dir", "/etc", "--remount-ro", "/dev",
-                                  "--ro-bind", options_.agent_path, "/.cloche/agent"};
+    std::vector<std::string> argv{options_.bubblewrap,
+                                  "--unshare-pid",
+                                  "--unshare-ipc",
+                                  "--unshare-uts",
+                                  "--unshare-net",
+                                  "--unshare-cgroup-try",
+                                  "--die-with-parent",
+                                  "--as-pid-1",
+                                  "--cap-add",
+                                  "ALL",
+                                  "--ro-bind",
+                                  "/usr",
+                                  "/usr",
+                                  "--proc",
+                                  "/proc",
+                                  "--dev",
+                                  "/dev",
+                                  "--perms",
+                                  "1777",
+                                  "--tmpfs",
+                                  "/tmp",
+                                  "--perms",
+                                  "1777",
+                                  "--tmpfs",
+                                  "/dev/shm",
+                                  "--mqueue",
+                                  "/dev/mqueue",
+                                  "--perms",
+                                  "1777",
+                                  "--tmpfs",
+                                  spec.work_dir,
+                                  "--dir",
+                                  "/etc",
+                                  "--remount-ro",
+                                  "/dev",
+                                  "--ro-bind",
+                                  options_.agent_path,
+                                  "/.cloche/agent"};
     for (const char* link : {"/bin", "/sbin", "/lib", "/lib32", "/lib64"}) {
       char target[64];
       const ssize_t n = ::readlink(link, target, sizeof target);
       if (n > 0) argv.insert(argv.end(), {"--symlink", std::string(target, static_cast<std::size_t>(n)), link});
     }
-    for (const char* path : {"/etc/alternatives", "/etc/ld.so.cache"}) argv.insert(argv.end(), {"--ro-bind-try", path, path});
+    for (const char* path : {"/etc/alternatives", "/etc/ld.so.cache"})
+      argv.insert(argv.end(), {"--ro-bind-try", path, path});
     for (const Mount& mount : spec.mounts) {
       argv.insert(argv.end(), {mount.access == Access::read_only ? "--ro-bind" : "--bind", mount.source, mount.target});
     }

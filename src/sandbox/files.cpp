@@ -21,8 +21,10 @@ std::size_t weight(const wire::FileReply& reply) {
 }
 
 void merge(wire::FileReply& into, wire::FileReply&& more) {
-  into.entries.insert(into.entries.end(), std::make_move_iterator(more.entries.begin()), std::make_move_iterator(more.entries.end()));
-  into.matches.insert(into.matches.end(), std::make_move_iterator(more.matches.begin()), std::make_move_iterator(more.matches.end()));
+  into.entries.insert(into.entries.end(), std::make_move_iterator(more.entries.begin()),
+                      std::make_move_iterator(more.entries.end()));
+  into.matches.insert(into.matches.end(), std::make_move_iterator(more.matches.begin()),
+                      std::make_move_iterator(more.matches.end()));
   into.done = more.done;
   into.cut = into.cut || more.cut;
   into.bytes = more.bytes;
@@ -171,7 +173,8 @@ Task<Result<FileEntry>> Files::stat(FilePath path, Links links, Deadline deadlin
   Sink sink = throw_away;
   auto reply = co_await perform(std::move(ask), nullptr, std::move(sink), deadline);
   if (!reply) co_return fail(std::move(reply).error());
-  if (reply->entries.size() != 1) co_return fail(ErrorCode::protocol, "the sandbox's agent answered stat with no entry");
+  if (reply->entries.size() != 1)
+    co_return fail(ErrorCode::protocol, "the sandbox's agent answered stat with no entry");
   co_return std::move(reply->entries.front());
 }
 

@@ -1,4 +1,5 @@
-// Files: what can be done with files of a living sandbox. All of it is done by the agent under the sandbox user's rights.
+// Files: what can be done with files of a living sandbox. All of it is done by the agent under the sandbox user's
+// rights.
 //
 // Paths are absolute, or relative to a root beneath which they must stay, symlinks and all.
 #pragma once
@@ -88,13 +89,16 @@ class Files {
   using Sink = std::function<Task<Status>(std::string)>;
 
   // The file appears whole or not at all (unless appended to).
-  Task<Status> write(FilePath path, std::string bytes, WriteOptions options = {}, Deadline deadline = Deadline::never());
-  Task<Status> write_stream(FilePath path, Source source, WriteOptions options = {}, Deadline deadline = Deadline::never());
+  Task<Status> write(FilePath path, std::string bytes, WriteOptions options = {},
+                     Deadline deadline = Deadline::never());
+  Task<Status> write_stream(FilePath path, Source source, WriteOptions options = {},
+                            Deadline deadline = Deadline::never());
   // At most `most` bytes of the range; `cut` when there was more.
   Task<Result<ReadResult>> read(FilePath path, FileRange range, Bytes most, Deadline deadline = Deadline::never());
   Task<Status> read_stream(FilePath path, FileRange range, Sink sink, Deadline deadline = Deadline::never());
   Task<Result<FileEntry>> stat(FilePath path, Links links = Links::follow, Deadline deadline = Deadline::never());
-  Task<Result<EntryList>> list(FilePath path, Recursion recursion = Recursion::none, Deadline deadline = Deadline::never());
+  Task<Result<EntryList>> list(FilePath path, Recursion recursion = Recursion::none,
+                               Deadline deadline = Deadline::never());
   Task<Status> remove(FilePath path, Recursion recursion, Missing missing, Deadline deadline = Deadline::never());
   Task<Status> make_directory(FilePath path, std::uint32_t mode = 0755, Deadline deadline = Deadline::never());
   // Both beneath the same root, when there is one.
@@ -103,8 +107,10 @@ class Files {
   Task<Status> unpack(FilePath path, Source source, TarCaps caps = {}, Deadline deadline = Deadline::never());
   // A tar stream of a file or a tree.
   Task<Status> pack(FilePath path, Sink sink, Deadline deadline = Deadline::never());
-  Task<Result<EntryList>> glob(FilePath path, std::string pattern, GlobOptions options = {}, Deadline deadline = Deadline::never());
-  Task<Result<GrepResult>> grep(FilePath path, std::string pattern, GrepOptions options, Deadline deadline = Deadline::never());
+  Task<Result<EntryList>> glob(FilePath path, std::string pattern, GlobOptions options = {},
+                               Deadline deadline = Deadline::never());
+  Task<Result<GrepResult>> grep(FilePath path, std::string pattern, GrepOptions options,
+                                Deadline deadline = Deadline::never());
 
   Files(AgentLink& link, std::uint32_t uid, std::uint32_t gid) : link_(link), uid_(uid), gid_(gid) {}
 

@@ -9,8 +9,8 @@ namespace {
 
 Status in_range(const char* name, Bytes value, Bytes least, Bytes most) {
   if (value >= least && value <= most) return {};
-  return fail(ErrorCode::invalid_argument, std::string("limit ") + name + " is " + to_string(value) + "; it must be from " +
-                                               to_string(least) + " to " + to_string(most));
+  return fail(ErrorCode::invalid_argument, std::string("limit ") + name + " is " + to_string(value) +
+                                               "; it must be from " + to_string(least) + " to " + to_string(most));
 }
 
 }  // namespace
@@ -23,10 +23,12 @@ Status validate(const Limits& limits) {
   CLOCHE_CHECK(in_range("tmp_dir", limits.tmp_dir, kib(64), most));
   CLOCHE_CHECK(in_range("shm_dir", limits.shm_dir, kib(64), most));
   if (!std::isfinite(limits.cpus) || limits.cpus < 0.01 || limits.cpus > 1024) {
-    return fail(ErrorCode::invalid_argument, "limit cpus is " + std::to_string(limits.cpus) + "; it must be from 0.01 to 1024");
+    return fail(ErrorCode::invalid_argument,
+                "limit cpus is " + std::to_string(limits.cpus) + "; it must be from 0.01 to 1024");
   }
   if (limits.pids < 8 || limits.pids > 32768) {
-    return fail(ErrorCode::invalid_argument, "limit pids is " + std::to_string(limits.pids) + "; it must be from 8 to 32768");
+    return fail(ErrorCode::invalid_argument,
+                "limit pids is " + std::to_string(limits.pids) + "; it must be from 8 to 32768");
   }
   if (limits.open_files < 16 || limits.open_files > 1'048'576) {
     return fail(ErrorCode::invalid_argument,

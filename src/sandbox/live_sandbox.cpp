@@ -56,7 +56,8 @@ void TcpConnection::finish() { stream_->send_eof(wire::lane::in); }
 LiveSandbox::LiveSandbox(std::shared_ptr<Enclosure> enclosure, std::unique_ptr<AgentLink> link)
     : enclosure_(std::move(enclosure)), ledger_(std::make_shared<OomLedger>(enclosure_)), link_(std::move(link)) {}
 
-Task<Result<std::unique_ptr<LiveSandbox>>> LiveSandbox::open(std::unique_ptr<Enclosure> enclosure, Greeting greeting, Deadline deadline) {
+Task<Result<std::unique_ptr<LiveSandbox>>> LiveSandbox::open(std::unique_ptr<Enclosure> enclosure, Greeting greeting,
+                                                             Deadline deadline) {
   std::shared_ptr<Enclosure> shared = std::move(enclosure);
   auto link = std::make_unique<AgentLink>(co_await asio::this_coro::executor, shared);
   const Deadline ready_by = deadline.sooner(Deadline::after(shared->spec().ready_timeout));
@@ -131,8 +132,8 @@ Task<Result<std::vector<BackgroundEntry>>> LiveSandbox::list_background(Deadline
   co_return entries;
 }
 
-Task<Result<std::unique_ptr<Exec>>> LiveSandbox::attach(std::uint64_t background_id, AfterEnd after_end, std::uint64_t out_offset,
-                                                    std::uint64_t err_offset) {
+Task<Result<std::unique_ptr<Exec>>> LiveSandbox::attach(std::uint64_t background_id, AfterEnd after_end,
+                                                        std::uint64_t out_offset, std::uint64_t err_offset) {
   wire::ExecAttachRequest request;
   request.exec_id = background_id;
   request.out_offset = out_offset;
@@ -157,7 +158,8 @@ Task<Result<std::unique_ptr<TcpConnection>>> LiveSandbox::connect(std::uint16_t 
   co_return std::make_unique<TcpConnection>(std::move(*stream));
 }
 
-Task<Status> LiveSandbox::start_zygote(std::string name, std::string interpreter, std::vector<std::string> imports, Deadline deadline) {
+Task<Status> LiveSandbox::start_zygote(std::string name, std::string interpreter, std::vector<std::string> imports,
+                                       Deadline deadline) {
   wire::ZygoteRequest request;
   request.zygote = std::move(name);
   request.interpreter = std::move(interpreter);

@@ -47,7 +47,8 @@ class TcpConnection {
 class LiveSandbox {
  public:
   // Talks to the agent within the spec's ready_timeout. An enclosure whose agent does not answer is destroyed.
-  static Task<Result<std::unique_ptr<LiveSandbox>>> open(std::unique_ptr<Enclosure> enclosure, Greeting greeting, Deadline deadline);
+  static Task<Result<std::unique_ptr<LiveSandbox>>> open(std::unique_ptr<Enclosure> enclosure, Greeting greeting,
+                                                         Deadline deadline);
 
   const SandboxId& id() const { return enclosure_->id(); }
   const SandboxSpec& spec() const { return enclosure_->spec(); }
@@ -63,15 +64,16 @@ class LiveSandbox {
   // Output kept so far and all that follows, from these offsets on; then the outcome. With `collect`, the agent forgets
   // the exec once its end was told.
   enum class AfterEnd { keep, collect };
-  Task<Result<std::unique_ptr<Exec>>> attach(std::uint64_t background_id, AfterEnd after_end, std::uint64_t out_offset = 0,
-                                             std::uint64_t err_offset = 0);
+  Task<Result<std::unique_ptr<Exec>>> attach(std::uint64_t background_id, AfterEnd after_end,
+                                             std::uint64_t out_offset = 0, std::uint64_t err_offset = 0);
 
   Files files() { return Files(*link_, spec().uid, spec().gid); }
 
   Task<Result<std::unique_ptr<TcpConnection>>> connect(std::uint16_t port, Deadline deadline = Deadline::never());
 
   // Starts a Python interpreter that has these modules imported; runs are forked from it (ExecSpec::zygote).
-  Task<Status> start_zygote(std::string name, std::string interpreter, std::vector<std::string> imports, Deadline deadline);
+  Task<Status> start_zygote(std::string name, std::string interpreter, std::vector<std::string> imports,
+                            Deadline deadline);
 
   // Makes it as good as new. An error means that it is not, and the sandbox must be destroyed.
   Task<Result<ResetReport>> reset(Deadline deadline);

@@ -9,7 +9,7 @@ namespace cloche {
 bool is_clean_absolute_path(std::string_view path) {
   if (path.empty() || path.front() != '/' || path.size() > 4095 || path.find('\0') != path.npos) return false;
   if (path == "/") return true;
-  for (path.remove_prefix(1);; ) {
+  for (path.remove_prefix(1);;) {
     const auto slash = path.find('/');
     const auto part = path.substr(0, slash);
     if (part.empty() || part == "." || part == "..") return false;
@@ -51,13 +51,15 @@ Status validate(const SandboxSpec& spec) {
       return fail(ErrorCode::invalid_argument, "work_dir cannot be at " + spec.work_dir + ": that place is reserved");
     }
   }
-  if (spec.work_dir == "/tmp") return fail(ErrorCode::invalid_argument, "work_dir cannot be /tmp itself: that place is reserved");
+  if (spec.work_dir == "/tmp")
+    return fail(ErrorCode::invalid_argument, "work_dir cannot be /tmp itself: that place is reserved");
   if (spec.uid == 0 || spec.gid == 0) {
     return fail(ErrorCode::invalid_argument, "programs cannot run as root: uid and gid 0 are the agent's");
   }
   if (spec.uid > 65533 || spec.gid > 65533) return fail(ErrorCode::invalid_argument, "uid and gid must be below 65534");
   if (!spec.name.empty() && !is_name(spec.name, 128)) {
-    return fail(ErrorCode::invalid_argument, "a sandbox's name has letters, digits, '-', '_' and '.' only: '" + spec.name + "'");
+    return fail(ErrorCode::invalid_argument,
+                "a sandbox's name has letters, digits, '-', '_' and '.' only: '" + spec.name + "'");
   }
   if (!is_name(spec.hostname, 63)) return fail(ErrorCode::invalid_argument, "not a host name: '" + spec.hostname + "'");
   if (spec.image.find('\0') != std::string::npos) return fail(ErrorCode::invalid_argument, "image contains a NUL byte");
@@ -66,7 +68,8 @@ Status validate(const SandboxSpec& spec) {
     CLOCHE_CHECK(validate_place("a mount's target", mount.target));
     for (std::string_view place : reserved_targets) {
       if (is_at_or_below(mount.target, place)) {
-        return fail(ErrorCode::invalid_argument, "a mount's target cannot be at " + mount.target + ": that place is reserved");
+        return fail(ErrorCode::invalid_argument,
+                    "a mount's target cannot be at " + mount.target + ": that place is reserved");
       }
     }
     if (is_at_or_below(spec.work_dir, mount.target)) {

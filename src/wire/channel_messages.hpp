@@ -34,9 +34,9 @@ struct Ready {
   static constexpr const char* name = "ready";
   std::uint32_t version = 0;
   std::string nonce;
-  std::string build;               // checksum or version of the agent's binary, for people
-  std::uint32_t background = 0;    // background execs that run or wait to be collected
-  bool counts_oom_kills = false;   // the agent sees the sandbox's own memory cgroup
+  std::string build;              // checksum or version of the agent's binary, for people
+  std::uint32_t background = 0;   // background execs that run or wait to be collected
+  bool counts_oom_kills = false;  // the agent sees the sandbox's own memory cgroup
 };
 template <class Fields>
 void fields(Fields& f, Ready& m) {

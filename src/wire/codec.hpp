@@ -11,8 +11,8 @@
 #pragma once
 
 #include <concepts>
-#include <limits>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -46,14 +46,14 @@ struct ExecRequest {
   std::uint32_t gid = 0;
   StdinMode stdin_mode = StdinMode::closed;
   std::optional<WindowSize> pty;
-  std::uint64_t wall_ms = 0;       // 0: no limit
-  std::uint64_t cpu_ms = 0;        // 0: no limit; counted over the whole tree
-  std::uint64_t keep_bytes = 0;    // of each output lane; what comes after is counted and dropped
-  std::uint64_t stop_bytes = 0;    // of each output lane; more ends the program (0: no limit)
+  std::uint64_t wall_ms = 0;     // 0: no limit
+  std::uint64_t cpu_ms = 0;      // 0: no limit; counted over the whole tree
+  std::uint64_t keep_bytes = 0;  // of each output lane; what comes after is counted and dropped
+  std::uint64_t stop_bytes = 0;  // of each output lane; more ends the program (0: no limit)
   std::vector<Rlimit> rlimits;
   std::uint32_t umask = 022;
-  bool background = false;         // lives on when this stream ends; its output is kept by the agent
-  std::string zygote;              // name of the zygote to fork from; argv[0] is then the script
+  bool background = false;  // lives on when this stream ends; its output is kept by the agent
+  std::string zygote;       // name of the zygote to fork from; argv[0] is then the script
 };
 template <class Fields>
 void fields(Fields& f, ExecRequest& m) {
@@ -123,7 +123,7 @@ struct ExecEnded {
   std::uint64_t wall_us = 0;
   std::uint64_t user_us = 0;
   std::uint64_t system_us = 0;
-  std::uint64_t peak_rss_bytes = 0;       // of the largest process of the tree
+  std::uint64_t peak_rss_bytes = 0;        // of the largest process of the tree
   std::optional<std::uint64_t> oom_kills;  // in this sandbox so far, when the agent can tell
   std::uint32_t error = 0;
   std::string failed_step;

@@ -13,17 +13,17 @@
 namespace cloche::wire {
 
 enum class FileOp : std::uint32_t {
-  write = 0,   // lane in: the content, until eof; appears whole or not at all unless `append`
-  read,        // lane out: bytes [offset, offset + length)
+  write = 0,  // lane in: the content, until eof; appears whole or not at all unless `append`
+  read,       // lane out: bytes [offset, offset + length)
   stat,
-  list,        // one directory, or with `recursive` the tree
-  remove,      // a file, or with `recursive` a tree; `missing_ok`
-  mkdir,       // with `parents`, existing is fine
-  move,        // path to `to`, atomic, never across file systems
-  tar_in,      // lane in: a tar stream, unpacked below path, all names checked
-  tar_out,     // lane out: a tar stream of path (a file or a tree)
-  glob,        // pattern below path: *, ?, [..], **, {a,b}
-  grep,        // RE2 pattern in the files below path, filtered by `glob`
+  list,     // one directory, or with `recursive` the tree
+  remove,   // a file, or with `recursive` a tree; `missing_ok`
+  mkdir,    // with `parents`, existing is fine
+  move,     // path to `to`, atomic, never across file systems
+  tar_in,   // lane in: a tar stream, unpacked below path, all names checked
+  tar_out,  // lane out: a tar stream of path (a file or a tree)
+  glob,     // pattern below path: *, ?, [..], **, {a,b}
+  grep,     // RE2 pattern in the files below path, filtered by `glob`
   last_ = grep,
 };
 
@@ -31,27 +31,27 @@ struct FileRequest {
   static constexpr auto kind = RequestKind::file;
   static constexpr const char* name = "file";
   FileOp op = FileOp::stat;
-  std::string path;            // absolute, or relative to root
-  std::string root;            // when given: path (and to) must stay beneath it, symlinks and all
+  std::string path;  // absolute, or relative to root
+  std::string root;  // when given: path (and to) must stay beneath it, symlinks and all
   std::string to;
-  std::uint32_t uid = 0;       // the operation is done under this user's rights
+  std::uint32_t uid = 0;  // the operation is done under this user's rights
   std::uint32_t gid = 0;
-  std::uint32_t mode = 0;      // of a new file or directory; 0: 0644 and 0755
+  std::uint32_t mode = 0;  // of a file or directory; 0: 0644 and 0755, and a file that is replaced keeps its own
   bool parents = false;
   bool append = false;
   bool recursive = false;
   bool missing_ok = false;
-  bool follow = true;          // stat: of what a final symlink leads to
+  bool follow = true;  // stat: of what a final symlink leads to
   std::uint64_t offset = 0;
-  std::uint64_t length = 0;    // 0: to the end
-  std::string pattern;         // glob, grep
-  std::string glob;            // grep: only files whose path below `path` or whose name matches
+  std::uint64_t length = 0;  // 0: to the end
+  std::string pattern;       // glob, grep
+  std::string glob;          // grep: only files whose path below `path` or whose name matches
   bool ignore_case = false;
-  bool hidden = false;         // glob: names that start with a dot match wildcards too
+  bool hidden = false;  // glob: names that start with a dot match wildcards too
   std::uint32_t context_lines = 0;
-  std::uint64_t max_results = 0;     // list, glob, grep; 0: the agent's own cap
-  std::uint64_t max_bytes = 0;       // tar_in: of all content; write: of the content; 0: no cap but the disk's
-  std::uint64_t max_entries = 0;     // tar_in
+  std::uint64_t max_results = 0;  // list, glob, grep; 0: the agent's own cap
+  std::uint64_t max_bytes = 0;    // tar_in: of all content; write: of the content; 0: no cap but the disk's
+  std::uint64_t max_entries = 0;  // tar_in; 0: the agent's own cap
 };
 template <class Fields>
 void fields(Fields& f, FileRequest& m) {
@@ -126,11 +126,11 @@ struct FileReply {
   bool done = false;
   std::vector<FileEntry> entries;
   std::vector<GrepMatch> matches;
-  bool cut = false;                 // there was more than the cap let through
-  std::uint64_t bytes = 0;          // written, read, or in all content unpacked
-  std::uint64_t files = 0;          // removed, unpacked, packed, searched
-  std::uint64_t skipped = 0;        // grep: binary, unreadable or oversized files; tar_out: sockets and the like
-  std::uint64_t total_size = 0;     // read: of the whole file
+  bool cut = false;              // there was more than the cap let through
+  std::uint64_t bytes = 0;       // written, read, or in all content unpacked
+  std::uint64_t files = 0;       // removed, listed, unpacked, packed, searched
+  std::uint64_t skipped = 0;     // list, glob, grep: unreadable; grep: binary; tar_out: sockets and the like
+  std::uint64_t total_size = 0;  // read: of the whole file; a first reply brings it before the content
 };
 template <class Fields>
 void fields(Fields& f, FileReply& m) {

@@ -62,24 +62,27 @@ Result<std::optional<Frame>> FrameDecoder::next() {
     while (position_ < buffer_.size() && buffer_[position_] == '\0') ++position_;
     const char* at = buffer_.data() + position_;
     const std::size_t have = buffer_.size() - position_;
-    if (have < header_size) {
-      // The magic is checked as soon as it is there, so that garbage is refused promptly.
-      if (have >= 4 && static_cast<unsigned char>(at[3]) != magic) {
-        return fail(ErrorCode::protocol, "frame without its mark");
+    // The mark is checked as soon as it is there, so that garbage is refused promptly.
+    if (have >= 4 && static_cast<unsigned char>(at[3]) != magic) {
+      // A header that was cut off before its mark and completed by zeros.
+      if (on_broken_seal_ == OnBrokenSeal::drop && at[3] == '\0') {
+        ++position_;
+        continue;
       }
-      return std::nullopt;
+      return fail(ErrorCode::protocol, "frame without its mark");
     }
+    if (have < header_size) return std::nullopt;
     const auto type = static_cast<unsigned char>(at[0]);
     const auto lane = static_cast<unsigned char>(at[1]);
     const auto flags = static_cast<unsigned char>(at[2]);
     const std::uint32_t length = get_u32(at + 8);
-    if (static_cast<unsigned char>(at[3]) != magic) return fail(ErrorCode::protocol, "frame without its mark");
     if (type > static_cast<unsigned char>(FrameType::pong)) {
       return fail(ErrorCode::protocol, "frame of unknown type " + std::to_string(type));
     }
     if (lane >= lane::count) return fail(ErrorCode::protocol, "frame for unknown lane " + std::to_string(lane));
     if ((flags & ~flag_more) != 0) return fail(ErrorCode::protocol, "frame with unknown flags");
-    if (length > max_payload) return fail(ErrorCode::protocol, "frame of " + std::to_string(length) + " bytes is too long");
+    if (length > max_payload)
+      return fail(ErrorCode::protocol, "frame of " + std::to_string(length) + " bytes is too long");
     const std::size_t whole = header_size + length + seal_size;
     if (have < whole) return std::nullopt;
     position_ += whole;

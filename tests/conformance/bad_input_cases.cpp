@@ -114,7 +114,8 @@ CONFORMANCE(DestroyedWhileAProgramRuns_EndsTheExecAtOnce) {
 class SilentAgent : public Conformance {};
 
 TEST_P(SilentAgent, NeverReady_IsATimeoutAndTheSandboxIsGone) {
-  auto made = testing_support::make_backend(target(), io_.get_executor(), threads_, scratch_, instance_, CLOCHE_TEST_SILENT);
+  auto made =
+      testing_support::make_backend(target(), io_.get_executor(), threads_, scratch_, instance_, CLOCHE_TEST_SILENT);
   ASSERT_TRUE(made) << made.error().message;
   backend_ = std::move(*made);
   run([this]() -> Task<> {

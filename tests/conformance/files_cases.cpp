@@ -61,7 +61,8 @@ CONFORMANCE(PathsThatLeadOut_AreRefused) {
     auto files = sandbox.files();
     const auto inside = co_await files.read(FilePath::beneath("/workspace", "in"), FileRange{}, mib(1));
     EXPECT_EQ(inside.value().bytes, "in\n");
-    const std::string tricks[] = {"out/passwd", "../etc/passwd", "root/etc/passwd", "/etc/passwd", "", std::string("a\0b", 3)};
+    const std::string tricks[] = {"out/passwd", "../etc/passwd",       "root/etc/passwd", "/etc/passwd",
+                                  "",           std::string("a\0b", 3)};
     for (const auto& trick : tricks) {
       const auto read = co_await files.read(FilePath::beneath("/workspace", trick), FileRange{}, mib(1));
       EXPECT_FALSE(read) << trick;
@@ -117,7 +118,8 @@ CONFORMANCE(GlobAndGrep_FindWhatIsThere) {
 
 CONFORMANCE(TreePackedAndUnpacked_IsTheSame) {
   in_sandbox([](LiveSandbox& sandbox) -> Task<> {
-    (void)co_await run_shell(sandbox, "mkdir -p t/sub; echo one > t/one; echo two > t/sub/two; ln -s one t/link; chmod 700 t/sub/two");
+    (void)co_await run_shell(
+        sandbox, "mkdir -p t/sub; echo one > t/one; echo two > t/sub/two; ln -s one t/link; chmod 700 t/sub/two");
     auto files = sandbox.files();
     std::string tar;
     Files::Sink sink = [&tar](std::string bytes) -> Task<Status> {
@@ -129,7 +131,8 @@ CONFORMANCE(TreePackedAndUnpacked_IsTheSame) {
     Files::Source source = from_memory(tar);
     auto unpacked = co_await files.unpack("/workspace/copy", std::move(source));
     EXPECT_TRUE(unpacked) << unpacked.error().message;
-    const auto ran = co_await run_shell(sandbox, "cat copy/one copy/sub/two; readlink copy/link; test -x copy/sub/two && echo x");
+    const auto ran =
+        co_await run_shell(sandbox, "cat copy/one copy/sub/two; readlink copy/link; test -x copy/sub/two && echo x");
     EXPECT_EQ(ran.out, "one\ntwo\none\nx\n");
     Files::Source broken = from_memory(tar.substr(0, tar.size() / 2));
     auto half = co_await files.unpack("/workspace/half", std::move(broken));

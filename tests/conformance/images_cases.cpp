@@ -23,10 +23,10 @@ std::string image_named(const Target& target, const std::string& name) {
 
 }  // namespace
 
-#define CLOCHE_NEEDS_IMAGE(variable, name)                                                    \
-  if (fake_has_no("images")) return;                                                          \
-  auto variable = spec();                                                                     \
-  variable.image = image_named(target(), name);                                               \
+#define CLOCHE_NEEDS_IMAGE(variable, name)      \
+  if (fake_has_no("images")) return;            \
+  auto variable = spec();                       \
+  variable.image = image_named(target(), name); \
   if (variable.image.empty()) CLOCHE_CANNOT_TEST("roots", "CLOCHE_TEST_ROOTS names no directory")
 
 CONFORMANCE(DebianImage_RunsPython) {
@@ -40,7 +40,8 @@ CONFORMANCE(DebianImage_RunsPython) {
 CONFORMANCE(BusyboxImageWithoutGlibc_RunsAShell) {
   CLOCHE_NEEDS_IMAGE(image, "busybox");
   in_sandbox(image, [](LiveSandbox& sandbox) -> Task<> {
-    const auto ran = co_await run_shell(sandbox, "echo $((6 * 7)); id -u; touch /workspace/x && echo writable; touch /x 2>/dev/null || echo read-only");
+    const auto ran = co_await run_shell(
+        sandbox, "echo $((6 * 7)); id -u; touch /workspace/x && echo writable; touch /x 2>/dev/null || echo read-only");
     EXPECT_EQ(ran.out, "42\n1000\nwritable\nread-only\n") << ran.err;
     const auto reset = co_await sandbox.reset(Deadline::after(30s));
     EXPECT_TRUE(reset) << reset.error().message;
@@ -86,7 +87,8 @@ CONFORMANCE(ArchivesAndLayouts_AreRootFilesystemsToo) {
 }
 
 CONFORMANCE(HostDirectory_IsSeenThroughAMount) {
-  if (target().backend == "docker" && std::getenv("CLOCHE_TEST_DOCKER_REMOTE") != nullptr) GTEST_SKIP() << "the engine is remote";
+  if (target().backend == "docker" && std::getenv("CLOCHE_TEST_DOCKER_REMOTE") != nullptr)
+    GTEST_SKIP() << "the engine is remote";
   const auto data = scratch_.path() / "data";
   std::filesystem::create_directory(data);
   std::ofstream(data / "file") << "from the host\n";

@@ -11,8 +11,10 @@ namespace cloche {
 
 namespace {
 
-// A server that dies: makes a sandbox, leaves a file, a background program and a flood under way, then waits to be killed.
-[[noreturn]] void doomed_server(const Target& target, const testing_support::Scratch& scratch, const InstanceId& instance, int report) {
+// A server that dies: makes a sandbox, leaves a file, a background program and a flood under way, then waits to be
+// killed.
+[[noreturn]] void doomed_server(const Target& target, const testing_support::Scratch& scratch,
+                                const InstanceId& instance, int report) {
   asio::io_context io{1};
   asio::thread_pool threads{2};
   auto backend = testing_support::make_backend(target, io.get_executor(), threads, scratch, instance);
@@ -20,29 +22,32 @@ namespace {
     std::cerr << backend.error().message << '\n';
     ::_exit(1);
   }
-  asio::co_spawn(io, [&]() -> Task<> {
-    auto enclosure = co_await (*backend)->create(testing_support::spec_for(target), Deadline::after(120s));
-    if (!enclosure) {
-      std::cerr << enclosure.error().message << '\n';
-      ::_exit(1);
-    }
-    auto opened = co_await LiveSandbox::open(std::move(*enclosure), Greeting::fresh, Deadline::after(60s));
-    auto& sandbox = **opened;
-    auto files = sandbox.files();
-    (void)co_await files.write("/workspace/kept", "as it was");
-    ExecSpec background = ExecSpec::shell("echo alive; read x; echo got $x");
-    background.lifetime = Lifetime::background;
-    background.stdin_mode = Stdin::stream;
-    auto started = co_await sandbox.start(std::move(background), Deadline::after(60s));
-    ExecSpec flood = ExecSpec::shell("yes");
-    flood.keep_output = {0};
-    flood.stop_output = {0};
-    auto flooding = co_await sandbox.start(std::move(flood));
-    // In the middle of frames both ways.
-    for (int i = 0; i < 20; ++i) (void)co_await (*flooding)->next(Deadline::after(60s));
-    if (::write(report, "r", 1) != 1) ::_exit(1);
-    for (;;) (void)co_await (*flooding)->next(Deadline::after(60s));
-  }, [](std::exception_ptr) { ::_exit(1); });
+  asio::co_spawn(
+      io,
+      [&]() -> Task<> {
+        auto enclosure = co_await (*backend)->create(testing_support::spec_for(target), Deadline::after(120s));
+        if (!enclosure) {
+          std::cerr << enclosure.error().message << '\n';
+          ::_exit(1);
+        }
+        auto opened = co_await LiveSandbox::open(std::move(*enclosure), Greeting::fresh, Deadline::after(60s));
+        auto& sandbox = **opened;
+        auto files = sandbox.files();
+        (void)co_await files.write("/workspace/kept", "as it was");
+        ExecSpec background = ExecSpec::shell("echo alive; read x; echo got $x");
+        background.lifetime = Lifetime::background;
+        background.stdin_mode = Stdin::stream;
+        auto started = co_await sandbox.start(std::move(background), Deadline::after(60s));
+        ExecSpec flood = ExecSpec::shell("yes");
+        flood.keep_output = {0};
+        flood.stop_output = {0};
+        auto flooding = co_await sandbox.start(std::move(flood));
+        // In the middle of frames both ways.
+        for (int i = 0; i < 20; ++i) (void)co_await (*flooding)->next(Deadline::after(60s));
+        if (::write(report, "r", 1) != 1) ::_exit(1);
+        for (;;) (void)co_await (*flooding)->next(Deadline::after(60s));
+      },
+      [](std::exception_ptr) { ::_exit(1); });
   io.run();
   ::_exit(1);
 }

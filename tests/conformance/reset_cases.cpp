@@ -108,7 +108,9 @@ CONFORMANCE(ResetUnderAForkBomb_EndsIt) {
   if (target().is_gvisor()) GTEST_SKIP() << "a fork bomb ends a whole gVisor sandbox";
   in_sandbox([](LiveSandbox& sandbox) -> Task<> {
     ExecSpec bomb;
-    bomb.argv = {"python3", "-c", "import os\nos.setsid() if os.fork() == 0 else None\nwhile True:\n    try: os.fork()\n    except OSError: pass\n"};
+    bomb.argv = {"python3", "-c",
+                 "import os\nos.setsid() if os.fork() == 0 else None\nwhile True:\n    try: os.fork()\n    except "
+                 "OSError: pass\n"};
     auto started = co_await sandbox.start(std::move(bomb));
     co_await pause_for(300ms);
     const auto reset = co_await sandbox.reset(Deadline::after(60s));

@@ -7,7 +7,9 @@ namespace {
 
 // Lines of `ps`-like facts from /proc: how many sleeps are there?
 Task<int> count_sleeps(LiveSandbox& sandbox) {
-  const auto ran = co_await run_shell(sandbox, "n=0; for f in /proc/[0-9]*/comm; do read -r c < $f && [ \"$c\" = sleep ] && n=$((n+1)); done 2>/dev/null; echo $n");
+  const auto ran = co_await run_shell(sandbox,
+                                      "n=0; for f in /proc/[0-9]*/comm; do read -r c < $f && [ \"$c\" = sleep ] && "
+                                      "n=$((n+1)); done 2>/dev/null; echo $n");
   co_return std::atoi(ran.out.c_str());
 }
 
@@ -98,18 +100,20 @@ CONFORMANCE(KillEverythingInSight_DoesNotReachTheAgent) {
 
 CONFORMANCE(TracingOrReadingTheAgent_IsRefused) {
   in_sandbox([this](LiveSandbox& sandbox) -> Task<> {
-    const auto ran = co_await run_python(sandbox,
-                                         "import ctypes, os\n"
-                                         "def can(path, mode):\n"
-                                         "    try: return bool(open(path, mode).read(1) if 'r' in mode else open(path, mode))\n"
-                                         "    except OSError: return False\n"
-                                         "channel = [(p, m) for p in ['/proc/1/fd/0', '/proc/1/fd/1'] for m in ['rb', 'wb'] if can(p, m)]\n"
-                                         "memory = [p for p in ['/proc/1/mem', '/proc/1/environ', '/proc/1/maps'] if can(p, 'rb')]\n"
-                                         "traced = ctypes.CDLL(None).ptrace(16, 1, 0, 0) == 0\n"
-                                         "print(channel, memory, traced)\n");
+    const auto ran = co_await run_python(
+        sandbox,
+        "import ctypes, os\n"
+        "def can(path, mode):\n"
+        "    try: return bool(open(path, mode).read(1) if 'r' in mode else open(path, mode))\n"
+        "    except OSError: return False\n"
+        "channel = [(p, m) for p in ['/proc/1/fd/0', '/proc/1/fd/1'] for m in ['rb', 'wb'] if can(p, m)]\n"
+        "memory = [p for p in ['/proc/1/mem', '/proc/1/environ', '/proc/1/maps'] if can(p, 'rb')]\n"
+        "traced = ctypes.CDLL(None).ptrace(16, 1, 0, 0) == 0\n"
+        "print(channel, memory, traced)\n");
     // gVisor shows the names of everybody's files and mappings; the agent's environment is empty there, its memory and
     // its channel are out of reach all the same.
-    EXPECT_THAT(ran.out, target().is_gvisor() ? testing::HasSubstr("[] ") : testing::HasSubstr("[] [] False")) << ran.err;
+    EXPECT_THAT(ran.out, target().is_gvisor() ? testing::HasSubstr("[] ") : testing::HasSubstr("[] [] False"))
+        << ran.err;
     EXPECT_THAT(ran.out, testing::Not(HasSubstr("mem'")));
     EXPECT_THAT(ran.out, HasSubstr("False"));
   });

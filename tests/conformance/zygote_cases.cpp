@@ -5,8 +5,13 @@ namespace cloche {
 
 namespace {
 
-constexpr const char* endings[] = {"import sys; sys.exit(3)", "raise SystemExit('bye')", "print('unterminated", "import os; os._exit(9)",
-    "import os, signal; os.kill(os.getpid(), signal.SIGTERM)", "import no_such_module",
+constexpr const char* endings[] = {
+    "import sys; sys.exit(3)",
+    "raise SystemExit('bye')",
+    "print('unterminated",
+    "import os; os._exit(9)",
+    "import os, signal; os.kill(os.getpid(), signal.SIGTERM)",
+    "import no_such_module",
     "import threading, time\nthreading.Thread(target=lambda: (time.sleep(0.1), print('thread'))).start()"};
 
 Task<> start_python(LiveSandbox& sandbox, std::vector<std::string> imports = {}) {
@@ -24,7 +29,9 @@ Task<Exec::Collected> run_script(LiveSandbox& sandbox, std::string code, ExecSpe
   co_return ran;
 }
 
-Task<Exec::Collected> run_script(LiveSandbox& sandbox, std::string code) { return run_script(sandbox, std::move(code), ExecSpec()); }
+Task<Exec::Collected> run_script(LiveSandbox& sandbox, std::string code) {
+  return run_script(sandbox, std::move(code), ExecSpec());
+}
 
 }  // namespace
 
@@ -78,22 +85,24 @@ CONFORMANCE(ZygoteRun_CannotReachTheNextOne) {
     co_await start_python(sandbox, std::move(imports));
     ExecSpec spec;
     spec.env = {{"SECRET", "correct-horse-battery"}};
-    (void)co_await run_script(sandbox, "import json, builtins, sys\njson.planted = builtins.planted = 1\nsys.modules['planted'] = json\n",
-                              std::move(spec));
-    const auto ran = co_await run_script(sandbox,
-                                         "import json, builtins, sys, re\n"
-                                         "print(hasattr(json, 'planted'), hasattr(builtins, 'planted'), 'planted' in sys.modules)\n"
-                                         "needle = 'correct-horse-' + 'battery'\n"
-                                         "hits = 0\n"
-                                         "mem = open('/proc/self/mem', 'rb', 0)\n"
-                                         "for line in open('/proc/self/maps'):\n"
-                                         "    if 'heap' not in line and 'rw-p' not in line: continue\n"
-                                         "    a, b = (int(x, 16) for x in line.split()[0].split('-'))\n"
-                                         "    try:\n"
-                                         "        mem.seek(a); hits += mem.read(b - a).count(needle.encode()[::-1][::-1])\n"
-                                         "    except (OSError, ValueError, OverflowError): pass\n"
-                                         "print('searched')\n"
-                                         "print('SECRET' in __import__('os').environ)\n");
+    (void)co_await run_script(
+        sandbox, "import json, builtins, sys\njson.planted = builtins.planted = 1\nsys.modules['planted'] = json\n",
+        std::move(spec));
+    const auto ran =
+        co_await run_script(sandbox,
+                            "import json, builtins, sys, re\n"
+                            "print(hasattr(json, 'planted'), hasattr(builtins, 'planted'), 'planted' in sys.modules)\n"
+                            "needle = 'correct-horse-' + 'battery'\n"
+                            "hits = 0\n"
+                            "mem = open('/proc/self/mem', 'rb', 0)\n"
+                            "for line in open('/proc/self/maps'):\n"
+                            "    if 'heap' not in line and 'rw-p' not in line: continue\n"
+                            "    a, b = (int(x, 16) for x in line.split()[0].split('-'))\n"
+                            "    try:\n"
+                            "        mem.seek(a); hits += mem.read(b - a).count(needle.encode()[::-1][::-1])\n"
+                            "    except (OSError, ValueError, OverflowError): pass\n"
+                            "print('searched')\n"
+                            "print('SECRET' in __import__('os').environ)\n");
     EXPECT_EQ(ran.out, "False False False\nsearched\nFalse\n") << ran.err;
   });
 }

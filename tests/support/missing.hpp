@@ -11,8 +11,8 @@ void note_missing(const std::string& thing, const std::string& why);
 }  // namespace cloche::testing_support
 
 // In a test's body: what is missing, and why the test cannot run without it.
-#define CLOCHE_CANNOT_TEST(thing, why)                       \
-  do {                                                       \
-    cloche::testing_support::note_missing((thing), (why));   \
-    GTEST_SKIP() << (thing) << ": " << (why);                \
+#define CLOCHE_CANNOT_TEST(thing, why)                     \
+  do {                                                     \
+    cloche::testing_support::note_missing((thing), (why)); \
+    GTEST_SKIP() << (thing) << ": " << (why);              \
   } while (false)

@@ -5,14 +5,8 @@
 
 #include <cstdlib>
 
-#if __has_include("backend/docker/docker_backend.hpp")
 #include "backend/docker/docker_backend.hpp"
-#define HAVE_DOCKER
-#endif
-#if __has_include("backend/oci/oci_backend.hpp")
 #include "backend/oci/oci_backend.hpp"
-#define HAVE_OCI
-#endif
 #include "core/ids.hpp"
 #include "sandbox/fake_backend.hpp"
 
@@ -37,7 +31,8 @@ std::vector<Target> all_targets() {
 
 std::optional<Lack> lack_of(const Target& target) {
   if (::geteuid() != 0) return Lack{target.is_fake() ? "root" : target.backend, "sandboxes are made as root"};
-  if (target.is_fake()) return in_path("bwrap") ? std::nullopt : std::optional(Lack{"bubblewrap", "bwrap is not installed"});
+  if (target.is_fake())
+    return in_path("bwrap") ? std::nullopt : std::optional(Lack{"bubblewrap", "bwrap is not installed"});
   if (target.backend == "docker" && std::getenv("CLOCHE_TEST_DOCKER_HOST") == nullptr) {
     return Lack{"docker", "CLOCHE_TEST_DOCKER_HOST names no engine"};
   }
@@ -63,7 +58,6 @@ std::string agent_path() { return CLOCHE_TEST_AGENT; }
 Result<std::unique_ptr<Backend>> make_backend(const Target& target, Executor executor, asio::thread_pool& threads,
                                               const Scratch& scratch, const InstanceId& instance, std::string agent) {
   if (target.is_fake()) return create_fake_backend(executor, {.agent_path = std::move(agent)});
-#ifdef HAVE_DOCKER
   if (target.backend == "docker") {
     DockerOptions options;
     options.host = std::getenv("CLOCHE_TEST_DOCKER_HOST");
@@ -72,16 +66,12 @@ Result<std::unique_ptr<Backend>> make_backend(const Target& target, Executor exe
     options.pull = PullPolicy::never;
     return create_docker_backend(executor, threads, std::move(options));
   }
-#endif
-#ifdef HAVE_OCI
   OciOptions options;
   options.state_dir = scratch.path() / "state";
   options.run_dir = scratch.path() / "run";
   options.instance = instance;
   options.agent_path = std::move(agent);
   return create_oci_backend(executor, threads, std::move(options));
-#endif
-  return fail(ErrorCode::unsupported,"tmp");
 }
 
 SandboxSpec spec_for(const Target& target) {

@@ -1,0 +1,18 @@
+// What a file is, as replies tell it.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <expected>
+#include <string>
+
+#include "wire/file_messages.hpp"
+
+namespace cloche::agent {
+
+wire::FileEntry entry_of(const struct stat& status, std::string path);
+
+// The file of this name, a link itself and not what it leads to; or errno.
+std::expected<wire::FileEntry, int> describe(int parent, const char* name, std::string path);
+
+}  // namespace cloche::agent

@@ -1,0 +1,22 @@
+// Words for what goes wrong with files.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/result.hpp"
+
+namespace cloche::agent {
+
+// A name as it can stand in a message: control bytes and what is no UTF-8 escaped, long ones cut. Names are chosen by
+// strangers.
+std::string shown(std::string_view name);
+
+// The error for an errno. `where` names the file or directory it is about and may be empty.
+Error file_error(int number, std::string_view where = {});
+
+inline std::unexpected<Error> fail_file(int number, std::string_view where = {}) {
+  return std::unexpected(file_error(number, where));
+}
+
+}  // namespace cloche::agent

@@ -1,0 +1,64 @@
+// glob: files below a directory whose paths match a pattern.
+#include <dirent.h>
+#include <fcntl.h>
+
+#include <cerrno>
+#include <vector>
+
+#include "agent/files/entries.hpp"
+#include "agent/files/file_error.hpp"
+#include "agent/files/glob_pattern.hpp"
+#include "agent/files/operations.hpp"
+#include "agent/files/paths.hpp"
+#include "agent/files/reply_batch.hpp"
+#include "agent/files/tree_walk.hpp"
+
+namespace cloche::agent {
+
+namespace {
+
+constexpr std::uint64_t default_cap = 10'000;
+
+}  // namespace
+
+Status glob_files(const wire::FileRequest& request, const FileIo& io) {
+  CLOCHE_TRY(const Base base, Base::open(request.root));
+  CLOCHE_TRY(const CheckedPath path, base.check(request.path));
+  CLOCHE_TRY(const GlobPattern pattern,
+             GlobPattern::compile(request.pattern, request.hidden ? Hidden::match : Hidden::skip));
+  CLOCHE_TRY(UniqueFd directory, base.open(path, open_reading | O_DIRECTORY));
+  const std::uint64_t cap = result_cap(request.max_results, default_cap);
+  ReplyBatch batch(io);
+  std::uint64_t count = 0;
+  std::uint64_t unseen = 0;
+  bool cut = false;
+  // For each directory on the way, what is left of the pattern in it.
+  std::vector<GlobPattern::States> way{pattern.start()};
+  const auto visit = [&](const Found& found) -> Result<Step> {
+    way.resize(found.depth + 1);
+    GlobPattern::States states = pattern.step(way.back(), found.name);
+    const auto is = found.type == DT_DIR ? GlobPattern::Is::directory : GlobPattern::Is::other;
+    if (pattern.accepts(states, is)) {
+      auto entry = describe(found.parent, found.name, found.path);
+      if (!entry && entry.error() == ENOENT) return Step::pass;
+      if (!entry && entry.error() == EACCES) {
+        ++unseen;  // the directory shows its names, but not what they are
+        return Step::pass;
+      }
+      if (!entry) return fail_file(entry.error(), found.path);
+      if (count == cap) {
+        cut = true;
+        return Step::stop;
+      }
+      ++count;
+      CLOCHE_CHECK(batch.add(std::move(*entry)));
+    }
+    if (!pattern.goes_on(states)) return Step::pass;
+    way.push_back(std::move(states));
+    return Step::descend;
+  };
+  CLOCHE_TRY(const Walked walked, walk_tree(std::move(directory), {}, visit));
+  return batch.finish({.cut = cut || walked.cut, .files = count, .skipped = walked.skipped + unseen});
+}
+
+}  // namespace cloche::agent

@@ -1,0 +1,18 @@
+// Moves the content of one directory into another, directories merged, names replaced.
+#pragma once
+
+#include "core/result.hpp"
+
+namespace cloche::agent {
+
+enum class Merge {
+  check,  // only finds out what would be in the way
+  move,
+};
+
+// Both directories lie on one file system. A directory is merged into a directory of its name, which keeps its own
+// mode; a file or link replaces a file or link. already_exists when one is a directory and the other not; a link to a
+// directory counts as a link.
+Status merge_tree(int from, int to, Merge merge);
+
+}  // namespace cloche::agent

@@ -1,0 +1,26 @@
+// The operations behind do_file_request, one each. Errors here do not name the operation and the asked path; the caller
+// does. Contracts are those of file_request.hpp and wire/file_messages.hpp.
+#pragma once
+
+#include <sys/types.h>
+
+#include "agent/files/file_request.hpp"
+
+namespace cloche::agent {
+
+Status write_file(const wire::FileRequest& request, const FileIo& io);
+Status read_file(const wire::FileRequest& request, const FileIo& io);
+Status stat_file(const wire::FileRequest& request, const FileIo& io);
+Status list_directory(const wire::FileRequest& request, const FileIo& io);
+Status remove_file(const wire::FileRequest& request, const FileIo& io);
+Status make_directory(const wire::FileRequest& request, const FileIo& io);
+Status move_file(const wire::FileRequest& request, const FileIo& io);
+Status unpack_tar(const wire::FileRequest& request, const FileIo& io);
+Status pack_tar(const wire::FileRequest& request, const FileIo& io);
+Status glob_files(const wire::FileRequest& request, const FileIo& io);
+Status grep_files(const wire::FileRequest& request, const FileIo& io);
+
+// The mode asked for, or the default when none was. invalid_argument for more than permission bits.
+Result<mode_t> mode_of(const wire::FileRequest& request, mode_t fallback);
+
+}  // namespace cloche::agent

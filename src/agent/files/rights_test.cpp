@@ -1,0 +1,75 @@
+// Requests as workers do them: effective ids of the user, undumpable, real ids the agent's.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/files/file_tester.hpp"
+#include "agent/files/tar_bytes.hpp"
+
+namespace cloche::agent::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using wire::FileOp;
+
+class RightsTest : public BothWays {
+ protected:
+  void SetUp() override {
+    if (!is_root()) GTEST_SKIP() << "needs root, to be another user";
+    make("mine");
+    make("theirs");
+    put("theirs/secret", "secret");
+    ASSERT_EQ(::chown(at("theirs").c_str(), 0, 0), 0);
+    ASSERT_EQ(::chmod(at("theirs").c_str(), 0755), 0);
+    ASSERT_EQ(::chown(at("theirs/secret").c_str(), 0, 0), 0);
+    ASSERT_EQ(::chmod(at("theirs/secret").c_str(), 0600), 0);
+  }
+};
+
+TEST_P(RightsTest, OwnFiles_AreWrittenAndOwned) {
+  auto request = beneath(FileOp::write, "mine/a/f");
+  request.parents = true;
+  ASSERT_THAT(run_as_user(request, "one").status, Succeeds());
+  ASSERT_THAT(run_as_user(request, "two").status, Succeeds());
+  EXPECT_EQ(get("mine/a/f"), "two");
+  EXPECT_EQ(run(beneath(FileOp::stat, "mine/a/f")).entries()[0].uid, user_id);
+  EXPECT_THAT(names("mine/a"), ElementsAre("f"));
+}
+
+TEST_P(RightsTest, FilesOfOthers_AreOutOfReach) {
+  EXPECT_THAT(run_as_user(beneath(FileOp::read, "theirs/secret")).status, FailsWith(ErrorCode::permission_denied));
+  EXPECT_THAT(run_as_user(beneath(FileOp::write, "theirs/secret"), "x").status,
+              FailsWith(ErrorCode::permission_denied));
+  EXPECT_THAT(run_as_user(beneath(FileOp::write, "theirs/new"), "x").status, FailsWith(ErrorCode::permission_denied));
+  EXPECT_THAT(run_as_user(beneath(FileOp::mkdir, "theirs/new")).status, FailsWith(ErrorCode::permission_denied));
+  EXPECT_THAT(run_as_user(beneath(FileOp::remove, "theirs/secret")).status, FailsWith(ErrorCode::permission_denied));
+  EXPECT_THAT(run_as_user(beneath(FileOp::tar_in, "theirs"), tar_file("f", "x") + tar_end()).status,
+              FailsWith(ErrorCode::permission_denied));
+  auto move = beneath(FileOp::move, "theirs/secret");
+  move.to = "mine/secret";
+  EXPECT_THAT(run_as_user(move).status, FailsWith(ErrorCode::permission_denied));
+  auto append = beneath(FileOp::write, "theirs/secret");
+  append.append = true;
+  EXPECT_THAT(run_as_user(append, "x").status, FailsWith(ErrorCode::permission_denied));
+  EXPECT_THAT(names("theirs"), ElementsAre("secret"));
+  EXPECT_EQ(get("theirs/secret"), "secret");
+}
+
+TEST_P(RightsTest, HardLinkToFilesOfOthers_IsRefused) {
+  make("mine/d");
+  ASSERT_EQ(::link(at("theirs/secret").c_str(), at("mine/d/planted").c_str()), 0);
+  EXPECT_FALSE(run_as_user(beneath(FileOp::tar_in, "mine/d"), tar_hardlink("copy", "planted") + tar_end()).status);
+  EXPECT_THAT(names("mine/d"), ElementsAre("planted"));
+}
+
+TEST_P(RightsTest, Unpacking_IsDoneUnderTheUser) {
+  ASSERT_THAT(
+      run_as_user(beneath(FileOp::tar_in, "mine"), tar_directory("d") + tar_file("d/f", "x") + tar_end()).status,
+      Succeeds());
+  EXPECT_EQ(run(beneath(FileOp::stat, "mine/d/f")).entries()[0].uid, user_id);
+  EXPECT_THAT(names("mine"), ElementsAre("d"));
+}
+
+CLOCHE_BOTH_WAYS(RightsTest);
+
+}  // namespace
+}  // namespace cloche::agent::testing

@@ -1,0 +1,42 @@
+// The archive that turns an image into one that sandboxes are made from: the agent, and the places that are mounted
+// over.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/result.hpp"
+#include "sandbox/spec.hpp"
+
+namespace cloche::docker {
+
+// The agent's program, and the checksum that tells it from others.
+struct AgentProgram {
+  std::string bytes;
+  std::string sha256;  // hexadecimal
+};
+
+// Reads it from this machine: blocking. `not_found` with advice when it is not there.
+Result<std::shared_ptr<const AgentProgram>> load_agent(const std::string& path);
+
+// What of a spec the derived image depends on. Some runtimes give a tmpfs the mode that its mount point has in the
+// image, whatever they are told, so the mount points are made right there.
+struct ImageLayout {
+  std::string work_dir;
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+};
+ImageLayout layout_of(const SandboxSpec& spec);
+
+// A tar archive to be unpacked in `/`. Blocking: it copies the agent.
+Result<std::string> make_archive(const AgentProgram& agent, const ImageLayout& layout);
+
+// The tag of the image that comes of it: the same for the same base image, agent and layout, and for nothing else.
+struct DerivedTag {
+  std::string repository;
+  std::string tag;
+  std::string reference() const { return repository + ":" + tag; }
+};
+DerivedTag derived_tag(std::string_view base_image_id, const AgentProgram& agent, const ImageLayout& layout);
+
+}  // namespace cloche::docker

@@ -1,0 +1,74 @@
+// Calls of the Engine API about containers, typed. A container is named by its id or its name.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "backend/docker/engine.hpp"
+
+namespace cloche::docker {
+
+using LabelMap = std::map<std::string, std::string>;
+
+struct CreatedContainer {
+  std::string id;
+  std::vector<std::string> warnings;  // what the engine will not do although it was asked to
+};
+
+struct ContainerDetails {
+  std::string id;
+  std::string status;  // created, running, exited, dead, …
+  bool is_running = false;
+  bool was_oom_killed = false;
+  std::int64_t exit_code = 0;
+  std::string finished_at;  // RFC 3339, of the engine's clock
+  std::string runtime;
+  LabelMap labels;
+  std::uint64_t memory = 0;
+  std::uint64_t nano_cpus = 0;
+  std::int64_t pids = 0;
+};
+
+struct ContainerSummary {
+  std::string id;
+  std::string state;
+  LabelMap labels;
+};
+
+// What the engine measured of a running container just now.
+struct ContainerStats {
+  std::string read_at;            // RFC 3339, of the engine's clock
+  std::uint64_t memory_peak = 0;  // 0 when the engine does not tell
+};
+
+// `already_exists` when the name is in use, `not_found` when the image is not there.
+Task<Result<CreatedContainer>> create_container(Engine& engine, std::string name, json::object body, Deadline deadline);
+Task<Status> start_container(Engine& engine, std::string container, Deadline deadline);
+// stdin, stdout and stderr as one stream, framed; see Demultiplexer.
+Task<Result<http::Upgrade>> attach_container(Engine& engine, std::string container, Deadline deadline);
+// Returns once it does not run, or is not there any more.
+Task<Status> wait_for_container(Engine& engine, std::string container, Deadline deadline);
+Task<Status> kill_container(Engine& engine, std::string container, Deadline deadline);
+// With its anonymous volumes, running or not. Fine when it is gone already, or being removed by somebody else: who
+// needs to know that it is gone asks for it afterwards.
+Task<Status> remove_container(Engine& engine, std::string container, Deadline deadline);
+// Returns what the engine warns of.
+Task<Result<std::vector<std::string>>> update_container(Engine& engine, std::string container, json::object resources,
+                                                        Deadline deadline);
+Task<Result<ContainerDetails>> inspect_container(Engine& engine, std::string container, Deadline deadline);
+// All that bear every one of these labels, running or not.
+Task<Result<std::vector<ContainerSummary>>> list_containers(Engine& engine, LabelMap labels, Deadline deadline);
+// Unpacks a tar archive in `/` of a container that need not run.
+Task<Status> put_archive(Engine& engine, std::string container, std::string archive, Deadline deadline);
+// Makes an image of a container; the config's members win over the container's. Returns the image's id.
+Task<Result<std::string>> commit_container(Engine& engine, std::string container, std::string repository,
+                                           std::string tag, json::object config, Deadline deadline);
+// `unsupported` where it would take the engine a second to answer.
+Task<Result<ContainerStats>> container_stats(Engine& engine, std::string container, Deadline deadline);
+// How often the engine saw the kernel end a process of the container for want of memory, up to a moment of the engine's
+// clock. It remembers the last few hundred events of all containers, so this is a lower bound.
+Task<Result<std::uint64_t>> count_oom_events(Engine& engine, std::string container, std::string until,
+                                             Deadline deadline);
+
+}  // namespace cloche::docker

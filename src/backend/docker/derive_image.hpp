@@ -1,0 +1,53 @@
+// ImageDeriver: how the agent gets into a sandbox without a path of the engine's host and despite the read-only root.
+//
+// Once for each base image, agent and layout: a container is made of the base image and never started, the agent is
+// unpacked in it, and it is committed under a tag that says what is inside. The commit is the last step, so a tag that
+// is there is complete.
+#pragma once
+
+#include <boost/asio/thread_pool.hpp>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "backend/docker/agent_archive.hpp"
+#include "backend/docker/image_calls.hpp"
+#include "backend/docker/options.hpp"
+#include "backend/docker/reaper.hpp"
+#include "core/event.hpp"
+
+namespace cloche::docker {
+
+class ImageDeriver {
+ public:
+  ImageDeriver(Executor executor, asio::thread_pool& pool, std::shared_ptr<Reaper> reaper,
+               const DockerOptions& options);
+
+  // The reference of the derived image. Those who ask for the same one at the same time share one effort.
+  Task<Result<std::string>> derive(const ImageDetails& base, const SandboxSpec& spec, Deadline deadline);
+
+  // Somebody removed the image: derive it again when asked.
+  void forget(const std::string& reference) { known_.erase(reference); }
+
+ private:
+  // The turn of one coroutine to work on a tag.
+  class Turn;
+
+  Task<Status> ensure_agent();
+  Task<Status> make(const ImageDetails& base, DerivedTag tag, ImageLayout layout, Deadline deadline);
+  Task<Status> make_in(std::string name, std::string mark, const ImageDetails& base, DerivedTag tag, ImageLayout layout,
+                       Cleanup& cleanup, Deadline deadline);
+
+  asio::thread_pool& pool_;
+  std::shared_ptr<Reaper> reaper_;
+  std::shared_ptr<Engine> engine_;
+  std::string agent_path_;
+  InstanceId instance_;
+  std::string name_prefix_;
+  std::shared_ptr<const AgentProgram> agent_;
+  std::set<std::string> known_;  // tags that were there when we looked
+  std::set<std::string> busy_;   // tags that a coroutine works on
+  Event turn_ended_;
+};
+
+}  // namespace cloche::docker

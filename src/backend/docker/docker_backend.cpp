@@ -1,0 +1,225 @@
+#include "backend/docker/docker_backend.hpp"
+
+#include "backend/docker/derive_image.hpp"
+#include "backend/docker/enclosure.hpp"
+#include "backend/docker/engine_facts.hpp"
+#include "backend/docker/examine.hpp"
+#include "backend/docker/hardening.hpp"
+#include "backend/docker/labels.hpp"
+#include "backend/docker/reaper.hpp"
+#include "core/log.hpp"
+
+namespace cloche {
+
+namespace {
+
+using namespace docker;
+using namespace std::chrono_literals;
+
+// An engine's abilities change when it is restarted, not from one sandbox to the next.
+constexpr auto facts_lifetime = 30s;
+
+class DockerBackend final : public Backend {
+ public:
+  DockerBackend(Executor executor, asio::thread_pool& pool, DockerOptions options, http::Endpoint endpoint)
+      : options_(std::move(options)),
+        engine_(std::make_shared<Engine>(executor, std::move(endpoint))),
+        reaper_(std::make_shared<Reaper>(executor, engine_)),
+        deriver_(executor, pool, reaper_, options_) {}
+
+  std::string_view name() const override { return "docker"; }
+  Task<Result<std::unique_ptr<Enclosure>>> create(SandboxSpec spec, Deadline deadline) override;
+  Task<Result<std::vector<std::unique_ptr<Enclosure>>>> recover(Deadline deadline) override;
+  Task<std::vector<Finding>> examine(Deadline deadline) override;
+
+ private:
+  Task<Result<EngineFacts>> facts(Deadline deadline);
+  Task<Result<ImageDetails>> ensure_image(std::string image, Deadline deadline);
+  Task<Result<std::string>> create_hardened(Cleanup& cleanup, const SandboxSpec& spec, ContainerPlan plan, SandboxId id,
+                                            Deadline deadline);
+  Task<Result<std::unique_ptr<Enclosure>>> raise(SandboxSpec spec, ContainerPlan plan, SandboxId id, Deadline deadline);
+  Task<Result<std::unique_ptr<Enclosure>>> raise_with(Cleanup& cleanup, SandboxSpec spec, ContainerPlan plan,
+                                                      SandboxId id, Deadline deadline);
+  Task<Status> remove_half_derived(Deadline deadline);
+  Task<Result<std::unique_ptr<Enclosure>>> take_up(ContainerSummary container, Deadline deadline);
+
+  DockerOptions options_;
+  std::shared_ptr<Engine> engine_;
+  std::shared_ptr<HeldIds> held_ = std::make_shared<HeldIds>();
+  std::optional<EngineFacts> facts_;
+  Deadline facts_until_ = Deadline::never();
+  std::shared_ptr<Reaper> reaper_;
+  ImageDeriver deriver_;
+};
+
+Task<Result<EngineFacts>> DockerBackend::facts(Deadline deadline) {
+  if (facts_ && !facts_until_.passed()) co_return *facts_;
+  CLOCHE_CO_TRY(facts_, co_await fetch_facts(*engine_, deadline));
+  facts_until_ = Deadline::after(facts_lifetime);
+  co_return *facts_;
+}
+
+Task<Result<ImageDetails>> DockerBackend::ensure_image(std::string image, Deadline deadline) {
+  CLOCHE_CO_TRY(const ImageReference reference, parse_image_reference(image));
+  auto there = co_await inspect_image(*engine_, image, deadline);
+  if (there || there.error().code != ErrorCode::not_found) co_return there;
+  const std::string missing = "the engine has no image '" + image + "'";
+  if (options_.pull == PullPolicy::never) {
+    co_return fail(ErrorCode::not_found,
+                   missing + " and pulling is off: `docker pull`, `docker load` or build it first");
+  }
+  log::info("docker: pulling {}", image);
+  Progress progress = [image](std::string_view line) { log::debug("docker: pulling {}: {}", image, line); };
+  auto pulled = co_await pull_image(*engine_, reference, std::move(progress), deadline);
+  if (!pulled) {
+    const ErrorCode code = pulled.error().code;
+    if (code == ErrorCode::timeout || code == ErrorCode::unavailable)
+      co_return fail(std::move(pulled).error().at(missing));
+    co_return fail(ErrorCode::not_found,
+                   missing +
+                       " and could not pull it: check the name, or `docker pull`, `docker load` or build it first (" +
+                       pulled.error().message + ")");
+  }
+  log::info("docker: pulled {}", image);
+  co_return co_await inspect_image(*engine_, image, deadline);
+}
+
+Task<Result<std::unique_ptr<Enclosure>>> DockerBackend::create(SandboxSpec spec, Deadline deadline) {
+  CLOCHE_CO_CHECK(validate(spec));
+  const SandboxId id{random_hex(8)};
+  ContainerPlan plan;
+  CLOCHE_CO_TRY(plan.labels, labels::for_sandbox(spec, id, options_.instance));
+  plan.host_path_map = options_.host_path_map;
+  CLOCHE_CO_TRY(const EngineFacts known, co_await facts(deadline));
+  CLOCHE_CO_TRY(plan.runtime, choose_runtime(known, spec.runtime));
+  CLOCHE_CO_CHECK(check_walls(known, plan.runtime));
+  CLOCHE_CO_TRY(const ImageDetails base, co_await ensure_image(spec.image, deadline));
+  CLOCHE_CO_CHECK(check_volumes(base.volumes));
+  plan.volumes = base.volumes;
+  CLOCHE_CO_TRY(plan.image, co_await deriver_.derive(base, spec, deadline));
+
+  auto made = co_await raise(spec, plan, id, deadline);
+  if (made || made.error().code != ErrorCode::not_found) co_return made;
+  // Somebody cleared away the derived image since we last saw it.
+  deriver_.forget(plan.image);
+  CLOCHE_CO_TRY(plan.image, co_await deriver_.derive(base, spec, deadline));
+  co_return co_await raise(std::move(spec), std::move(plan), id, deadline);
+}
+
+Task<Result<std::unique_ptr<Enclosure>>> DockerBackend::raise(SandboxSpec spec, ContainerPlan plan, SandboxId id,
+                                                              Deadline deadline) {
+  Cleanup cleanup(reaper_, labels::sandbox, id.value);
+  auto made = co_await raise_with(cleanup, std::move(spec), std::move(plan), std::move(id), deadline);
+  if (made) {
+    cleanup.keep();
+  } else {
+    co_await cleanup.run();
+  }
+  co_return made;
+}
+
+// Creates the container and makes sure that the engine left no limit out.
+Task<Result<std::string>> DockerBackend::create_hardened(Cleanup& cleanup, const SandboxSpec& spec, ContainerPlan plan,
+                                                         SandboxId id, Deadline deadline) {
+  const std::string name = spec.name.empty() ? options_.name_prefix + "-" + id.value : spec.name;
+  json::object body = container_body(spec, plan);
+  auto created = co_await create_container(*engine_, name, std::move(body), deadline);
+  const bool heard =
+      created || (created.error().code != ErrorCode::timeout && created.error().code != ErrorCode::unavailable);
+  if (heard) cleanup.answered();
+  if (!created) co_return fail(std::move(created).error());
+  for (const auto& warning : created->warnings) {
+    if (warns_of_lost_limit(warning)) {
+      co_return fail(ErrorCode::unsupported, "the engine does not enforce all limits: " + warning);
+    }
+    log::warn("docker: {}", warning);
+  }
+  co_return created->id;
+}
+
+Task<Result<std::unique_ptr<Enclosure>>> DockerBackend::raise_with(Cleanup& cleanup, SandboxSpec spec,
+                                                                   ContainerPlan plan, SandboxId id,
+                                                                   Deadline deadline) {
+  HeldId held(held_, id.value);
+  ContainerParts parts;
+  parts.id = id;
+  parts.runtime = plan.runtime;
+  CLOCHE_CO_TRY(parts.container, co_await create_hardened(cleanup, spec, std::move(plan), id, deadline));
+  parts.spec = std::move(spec);
+  // Attached first: without a log, what the agent says before that would be lost.
+  CLOCHE_CO_TRY(http::Upgrade attached, co_await attach_container(*engine_, parts.container, deadline));
+  CLOCHE_CO_CHECK(co_await start_container(*engine_, parts.container, deadline));
+  co_return create_enclosure(engine_, std::move(parts), std::move(attached), std::move(held));
+}
+
+Task<Result<std::vector<std::unique_ptr<Enclosure>>>> DockerBackend::recover(Deadline deadline) {
+  CLOCHE_CO_CHECK(co_await remove_half_derived(deadline));
+  LabelMap ours = labels::of_instance(options_.instance);
+  CLOCHE_CO_TRY(auto found, co_await list_containers(*engine_, std::move(ours), deadline));
+  std::vector<std::unique_ptr<Enclosure>> living;
+  for (auto& container : found) {
+    if (held_->contains(container.labels[labels::sandbox])) continue;
+    const std::string id = container.id;
+    auto taken = co_await take_up(std::move(container), deadline);
+    if (taken) {
+      living.push_back(std::move(*taken));
+      continue;
+    }
+    const ErrorCode code = taken.error().code;
+    if (code == ErrorCode::unavailable || code == ErrorCode::timeout)
+      co_return fail(std::move(taken).error().at("recover"));
+    log::info("docker: removing container {}: {}", id.substr(0, 12), taken.error().message);
+    CLOCHE_CO_CHECK(co_await remove_for_good(engine_, id, deadline));
+  }
+  co_return living;
+}
+
+Task<Status> DockerBackend::remove_half_derived(Deadline deadline) {
+  LabelMap ours;
+  ours[labels::deriving_instance] = options_.instance.value;
+  CLOCHE_CO_TRY(const auto found, co_await list_containers(*engine_, std::move(ours), deadline));
+  for (const auto& container : found) {
+    CLOCHE_CO_CHECK(co_await remove_for_good(engine_, container.id, deadline));
+  }
+  co_return Status{};
+}
+
+// A container that a process before us made, if it still is a sandbox.
+Task<Result<std::unique_ptr<Enclosure>>> DockerBackend::take_up(ContainerSummary container, Deadline deadline) {
+  if (container.state != "running")
+    co_return fail(ErrorCode::sandbox_lost, "it does not run (" + container.state + ")");
+  ContainerParts parts;
+  parts.container = container.id;
+  parts.id = SandboxId{container.labels[labels::sandbox]};
+  if (parts.id.value.empty()) co_return fail(ErrorCode::sandbox_lost, "it has no sandbox id");
+  CLOCHE_CO_TRY(parts.spec, labels::read_spec(container.labels[labels::spec_json]));
+  HeldId held(held_, parts.id.value);
+  CLOCHE_CO_TRY(const ContainerDetails details, co_await inspect_container(*engine_, container.id, deadline));
+  parts.runtime = details.runtime;
+  // The label says how it was made; limits may have been changed since.
+  parts.spec.limits.memory = Bytes{details.memory};
+  parts.spec.limits.cpus = static_cast<double>(details.nano_cpus) / 1e9;
+  parts.spec.limits.pids = sandbox_pids(details.pids, details.runtime);
+  CLOCHE_CO_TRY(http::Upgrade attached, co_await attach_container(*engine_, container.id, deadline));
+  co_return create_enclosure(engine_, std::move(parts), std::move(attached), std::move(held));
+}
+
+Task<std::vector<Finding>> DockerBackend::examine(Deadline deadline) {
+  auto version = co_await engine_->api_version(deadline);
+  if (!version) co_return unreachable_findings(version.error());
+  facts_.reset();
+  auto known = co_await facts(deadline);
+  if (!known) co_return unreachable_findings(known.error());
+  co_return engine_findings(*known, *version, engine_->endpoint());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Backend>> create_docker_backend(Executor executor, asio::thread_pool& pool,
+                                                       DockerOptions options) {
+  CLOCHE_CHECK(docker::validate(options));
+  CLOCHE_TRY(http::Endpoint endpoint, engine_endpoint(options));
+  return std::make_unique<DockerBackend>(std::move(executor), pool, std::move(options), std::move(endpoint));
+}
+
+}  // namespace cloche

@@ -1,0 +1,490 @@
+// The backend against an engine in memory, which fails where a test tells it to.
+#include "backend/docker/docker_backend.hpp"
+
+#include <gtest/gtest.h>
+
+#include "backend/docker/labels.hpp"
+#include "backend/docker/testing/fake_engine.hpp"
+#include "core/task_group.hpp"
+
+namespace cloche::docker {
+namespace {
+
+using namespace std::chrono_literals;
+using http::testing::Peer;
+using http::testing::ReceivedRequest;
+using testing::FakeEngine;
+using testing::frame;
+
+class BackendOverFakeEngine : public ::testing::Test {
+ protected:
+  void run(std::function<Task<>()> body) {
+    EXPECT_TRUE(http::testing::run_to_end(io_, [this, body]() -> Task<> {
+      co_await body();
+      co_await engine_.server().stop();
+    }));
+  }
+  std::unique_ptr<Backend> backend() {
+    return create_docker_backend(io_.get_executor(), pool_, engine_.options()).value();
+  }
+  static SandboxSpec spec() {
+    SandboxSpec made;
+    made.image = "base";
+    return made;
+  }
+  static Deadline soon() { return Deadline::after(10s); }
+  static Task<std::string> read_all(Channel& channel, std::size_t count) {
+    std::string all;
+    while (all.size() < count) {
+      char room[64];
+      auto read = co_await channel.read_some(room);
+      if (!read) co_return "error " + std::string(to_string(read.error().code));
+      if (*read == 0) co_return all + "|end";
+      all.append(room, *read);
+    }
+    co_return all;
+  }
+  // Makes a sandbox and says how reading from its channel went.
+  void expect_reading(std::string expected) {
+    run([this, expected]() -> Task<> {
+      auto made = backend();
+      auto wanted = spec();
+      auto enclosure = co_await made->create(std::move(wanted), soon());
+      EXPECT_TRUE(enclosure) << enclosure.error().message;
+      if (!enclosure) co_return;
+      const std::string heard = co_await read_all((*enclosure)->channel(), 1000);
+      EXPECT_EQ(heard, expected);
+      auto destroyed = co_await (*enclosure)->destroy(soon());
+      EXPECT_TRUE(destroyed);
+      EXPECT_TRUE(engine_.containers.empty());
+    });
+  }
+  void expect_refusal(ErrorCode code, std::string words) { expect_refusal(spec(), code, std::move(words)); }
+  void expect_refusal(SandboxSpec wanted, ErrorCode code, std::string words) {
+    run([this, wanted, code, words]() -> Task<> {
+      auto made = backend();
+      auto copy = wanted;
+      auto enclosure = co_await made->create(std::move(copy), soon());
+      EXPECT_FALSE(enclosure);
+      if (enclosure) co_return;
+      EXPECT_EQ(enclosure.error().code, code) << enclosure.error().message;
+      EXPECT_NE(enclosure.error().message.find(words), std::string::npos) << enclosure.error().message;
+      EXPECT_TRUE(engine_.containers.empty());
+    });
+  }
+
+  asio::io_context io_;
+  asio::thread_pool pool_{1};
+  FakeEngine engine_{io_.get_executor()};
+};
+
+TEST_F(BackendOverFakeEngine, Sandbox_SpeaksBothWaysAndIsGoneAfterDestroy) {
+  run([this]() -> Task<> {
+    auto made = backend();
+    auto wanted = spec();
+    auto enclosure = co_await made->create(std::move(wanted), soon());
+    EXPECT_TRUE(enclosure) << enclosure.error().message;
+    if (!enclosure) co_return;
+    EXPECT_EQ(engine_.containers.size(), 1u);
+    EXPECT_EQ(engine_.containers.begin()->second.state, "running");
+    EXPECT_EQ((*enclosure)->runtime(), "runc");
+    Channel& channel = (*enclosure)->channel();
+    auto written = co_await channel.write_all("hello");
+    EXPECT_TRUE(written);
+    const std::string heard = co_await read_all(channel, 5);
+    EXPECT_EQ(heard, "hello");
+    for (int i = 0; i < 2; ++i) {
+      auto destroyed = co_await (*enclosure)->destroy(soon());
+      EXPECT_TRUE(destroyed) << destroyed.error().message;
+    }
+    EXPECT_TRUE(engine_.containers.empty());
+  });
+}
+
+TEST_F(BackendOverFakeEngine, EndBetweenPieces_ReadsAsTheAgentsEnd) {
+  engine_.on_attach([](ReceivedRequest, Peer& peer) -> Task<> {
+    co_await peer.send(frame(2, "complaint\n") + frame(1, "bye"));
+    peer.hang_up();
+  });
+  expect_reading("bye|end");
+}
+
+TEST_F(BackendOverFakeEngine, EndInTheMiddleOfAPiece_IsAnError) {
+  engine_.on_attach([](ReceivedRequest, Peer& peer) -> Task<> {
+    co_await peer.send(frame(1, "whole") + frame(1, "half of it").substr(0, 12));
+    peer.hang_up();
+  });
+  expect_reading("error unavailable");
+}
+
+TEST_F(BackendOverFakeEngine, NonsenseInTheStream_IsAnError) {
+  engine_.on_attach([](ReceivedRequest, Peer& peer) -> Task<> {
+    co_await peer.send("HTTP/1.1 500 oh no\r\n\r\n");
+    co_await peer.receive();
+    peer.hang_up();
+  });
+  expect_reading("error protocol");
+}
+
+TEST_F(BackendOverFakeEngine, ClosedChannel_EndsAReadThatWouldNeverEnd) {
+  run([this]() -> Task<> {
+    auto made = backend();
+    auto wanted = spec();
+    auto enclosure = co_await made->create(std::move(wanted), soon());
+    EXPECT_TRUE(enclosure);
+    if (!enclosure) co_return;
+    TaskGroup tasks(io_.get_executor());
+    std::string heard;
+    tasks.spawn("read", [&]() -> Task<> { heard = co_await read_all((*enclosure)->channel(), 1); });
+    co_await pause_for(1ms);
+    (*enclosure)->channel().close();
+    co_await tasks.join();
+    EXPECT_EQ(heard, "error cancelled");
+    auto destroyed = co_await (*enclosure)->destroy(soon());
+    EXPECT_TRUE(destroyed);
+  });
+}
+
+TEST_F(BackendOverFakeEngine, WarningOfALostLimit_RefusesAndRemoves) {
+  engine_.warnings = R"(["Your kernel does not support swap limit capabilities. Memory limited without swap."])";
+  expect_refusal(ErrorCode::unsupported, "swap limit");
+  EXPECT_GE(engine_.removals, 1);
+}
+
+TEST_F(BackendOverFakeEngine, EngineWithoutALimit_RefusesBeforeAnythingIsMade) {
+  engine_.server().on("GET /v1.41/info", 200, R"({"OSType":"linux","DefaultRuntime":"runc","Runtimes":{"runc":{}}})");
+  expect_refusal(ErrorCode::unsupported, "memory limit");
+  EXPECT_EQ(engine_.server().count("POST"), 0u);
+}
+
+TEST_F(BackendOverFakeEngine, AbsentRuntime_RefusesWithWhatThereIs) {
+  SandboxSpec wanted = spec();
+  wanted.runtime = "runsc";
+  expect_refusal(wanted, ErrorCode::unsupported, "it has runc, crun");
+}
+
+TEST_F(BackendOverFakeEngine, UnknownImage_IsNotFoundByName) {
+  SandboxSpec wanted = spec();
+  wanted.image = "nosuch/image:v9";
+  expect_refusal(wanted, ErrorCode::not_found, "nosuch/image:v9");
+}
+
+TEST_F(BackendOverFakeEngine, BadSpecs_AreRefusedWithoutACall) {
+  SandboxSpec root = spec();
+  root.uid = 0;
+  SandboxSpec reserved = spec();
+  reserved.labels["cloche.instance"] = "other";
+  run([this, root, reserved]() -> Task<> {
+    auto made = backend();
+    for (SandboxSpec wanted : {root, reserved}) {
+      auto enclosure = co_await made->create(std::move(wanted), soon());
+      EXPECT_FALSE(enclosure);
+      if (!enclosure) {
+        EXPECT_EQ(enclosure.error().code, ErrorCode::invalid_argument);
+      }
+    }
+    EXPECT_TRUE(engine_.server().requests().empty());
+  });
+}
+
+TEST_F(BackendOverFakeEngine, NoImage_IsRefusedWithAdvice) {
+  SandboxSpec wanted = spec();
+  wanted.image = "";
+  expect_refusal(wanted, ErrorCode::invalid_argument, "needs an image");
+}
+
+TEST_F(BackendOverFakeEngine, StartThatFails_LeavesNoContainer) {
+  engine_.server().on("POST /v1.41/containers/0", [](ReceivedRequest request, Peer& peer) -> Task<> {
+    if (request.target.ends_with("/start")) {
+      co_await peer.reply(500, R"({"message":"OCI runtime create failed: exec format error"})");
+      co_return;
+    }
+    co_await peer.send("HTTP/1.1 101 UPGRADED\r\n\r\n");
+    co_await peer.receive();
+  });
+  expect_refusal(ErrorCode::internal, "exec format error");
+}
+
+TEST_F(BackendOverFakeEngine, NameInUse_LeavesTheOthersContainerAlone) {
+  run([this]() -> Task<> {
+    FakeEngine::Container other;
+    other.name = "mine";
+    engine_.containers["0f"] = other;
+    auto made = backend();
+    auto first = spec();
+    auto enclosure = co_await made->create(std::move(first), soon());
+    EXPECT_TRUE(enclosure);
+    engine_.server().on("POST /v1.41/containers/create", 409,
+                        R"({"message":"The container name \"/mine\" is already in use"})");
+    auto wanted = spec();
+    wanted.name = "mine";
+    auto second = co_await made->create(std::move(wanted), soon());
+    EXPECT_FALSE(second);
+    if (!second) {
+      EXPECT_EQ(second.error().code, ErrorCode::already_exists);
+    }
+    EXPECT_TRUE(engine_.containers.contains("0f"));
+    if (enclosure) co_await (*enclosure)->destroy(soon());
+  });
+}
+
+// Makes the engine create sandboxes' containers only after `delay`, and never say so.
+void create_late(FakeEngine& engine, TaskGroup& tasks, std::chrono::milliseconds delay) {
+  engine.server().on(
+      "POST /v1.41/containers/create", [&engine, &tasks, delay](ReceivedRequest request, Peer& peer) -> Task<> {
+        const auto body = json::parse(request.body).value();
+        tasks.spawn("late", [&engine, body, delay]() -> Task<> {
+          co_await pause_for(delay);
+          engine.containers[std::string(64, '0')] = FakeEngine::Container{"late", "created", body.as_object()};
+        });
+        peer.hang_up();
+        co_return;
+      });
+}
+
+TEST_F(BackendOverFakeEngine, ContainerThatTurnsUpAfterALostAnswer_IsRemoved) {
+  run([this]() -> Task<> {
+    TaskGroup tasks(io_.get_executor());
+    auto made = backend();
+    auto first = spec();
+    auto enclosure = co_await made->create(std::move(first), soon());  // the image is derived now
+    EXPECT_TRUE(enclosure);
+    if (enclosure) co_await (*enclosure)->destroy(soon());
+    create_late(engine_, tasks, 100ms);
+    auto wanted = spec();
+    auto lost = co_await made->create(std::move(wanted), soon());
+    EXPECT_FALSE(lost);
+    if (!lost) {
+      EXPECT_EQ(lost.error().code, ErrorCode::unavailable);
+    }
+    co_await tasks.join();
+    while (!engine_.containers.empty()) co_await pause_for(1ms);
+  });
+}
+
+TEST_F(BackendOverFakeEngine, CancelledCreation_IsTakenBack) {
+  run([this]() -> Task<> {
+    auto made = backend();
+    bool is_starting = false;
+    engine_.server().on("POST /v1.41/containers/0", [&is_starting](ReceivedRequest request, Peer& peer) -> Task<> {
+      if (request.target.ends_with("/start")) {
+        is_starting = true;
+      } else {
+        co_await peer.send("HTTP/1.1 101 UPGRADED\r\n\r\n");
+      }
+      co_await peer.receive();
+      peer.hang_up();
+    });
+    TaskGroup tasks(io_.get_executor());
+    tasks.spawn("create", [&]() -> Task<> {
+      auto wanted = spec();
+      auto enclosure = co_await made->create(std::move(wanted), soon());
+      ADD_FAILURE() << "was not cancelled";
+    });
+    while (!is_starting) co_await pause_for(1ms);
+    EXPECT_EQ(engine_.containers.size(), 1u);
+    co_await tasks.shut_down();
+    while (!engine_.containers.empty()) co_await pause_for(1ms);
+  });
+}
+
+TEST_F(BackendOverFakeEngine, HungEngine_FailsAtTheDeadline) {
+  engine_.server().on("GET /v1.41/info", [](ReceivedRequest, Peer& peer) -> Task<> { co_await peer.receive(); });
+  run([this]() -> Task<> {
+    auto made = backend();
+    auto wanted = spec();
+    auto enclosure = co_await made->create(std::move(wanted), Deadline::after(50ms));
+    EXPECT_FALSE(enclosure);
+    if (!enclosure) {
+      EXPECT_EQ(enclosure.error().code, ErrorCode::timeout);
+    }
+  });
+}
+
+TEST_F(BackendOverFakeEngine, ManyAtOnce_DeriveTheImageOnce) {
+  run([this]() -> Task<> {
+    auto made = backend();
+    TaskGroup tasks(io_.get_executor());
+    int done = 0;
+    for (int i = 0; i < 5; ++i) {
+      tasks.spawn("create", [&]() -> Task<> {
+        auto wanted = spec();
+        auto enclosure = co_await made->create(std::move(wanted), soon());
+        EXPECT_TRUE(enclosure) << enclosure.error().message;
+        if (!enclosure) co_return;
+        auto destroyed = co_await (*enclosure)->destroy(soon());
+        EXPECT_TRUE(destroyed);
+        ++done;
+      });
+    }
+    co_await tasks.join();
+    EXPECT_EQ(done, 5);
+    EXPECT_EQ(engine_.server().count("POST /v1.41/commit"), 1u);
+    EXPECT_TRUE(engine_.containers.empty());
+  });
+}
+
+TEST_F(BackendOverFakeEngine, DerivingThatFails_LeavesNoContainerAndNoTag) {
+  engine_.server().on("PUT /v1.41/containers/0", 500, R"({"message":"no space left on device"})");
+  expect_refusal(ErrorCode::internal, "no space left");
+  EXPECT_EQ(engine_.images.size(), 1u);
+}
+
+TEST_F(BackendOverFakeEngine, DerivingThatIsCancelled_IsTakenOverByTheNext) {
+  run([this]() -> Task<> {
+    auto made = backend();
+    int puts = 0;
+    engine_.server().on("PUT /v1.41/containers/0", [&puts](ReceivedRequest, Peer& peer) -> Task<> {
+      if (++puts == 1) {
+        co_await peer.receive();
+        peer.hang_up();
+        co_return;
+      }
+      co_await peer.reply(200, "");
+    });
+    TaskGroup first(io_.get_executor()), second(io_.get_executor());
+    const auto create = [&]() -> Task<> {
+      auto wanted = spec();
+      auto enclosure = co_await made->create(std::move(wanted), soon());
+      EXPECT_TRUE(enclosure);
+      if (enclosure) co_await (*enclosure)->destroy(soon());
+    };
+    first.spawn("first", create);
+    second.spawn("second", create);
+    while (puts == 0) co_await pause_for(1ms);
+    co_await first.shut_down();
+    co_await second.join();
+    EXPECT_EQ(puts, 2);
+    while (!engine_.containers.empty()) co_await pause_for(1ms);
+  });
+}
+
+TEST_F(BackendOverFakeEngine, DerivedImageThatSomebodyRemoved_IsDerivedAgain) {
+  run([this]() -> Task<> {
+    auto made = backend();
+    auto wanted = spec();
+    auto enclosure = co_await made->create(std::move(wanted), soon());
+    EXPECT_TRUE(enclosure);
+    if (enclosure) co_await (*enclosure)->destroy(soon());
+    engine_.images.erase(engine_.images.upper_bound("base:latest"));
+    int refused = 0;
+    engine_.server().on(
+        "POST /v1.41/containers/create", [this, &refused](ReceivedRequest request, Peer& peer) -> Task<> {
+          const bool deriving = request.target.find("derive") != request.target.npos;
+          if (!deriving && ++refused == 1) {
+            co_await peer.reply(404, R"({"message":"No such image"})");
+            co_return;
+          }
+          const std::string id = deriving ? "0d" : "0e";
+          engine_.containers[id] = FakeEngine::Container{"x", "created", json::parse(request.body).value().as_object()};
+          co_await peer.reply(201, R"({"Id":")" + id + R"(","Warnings":null})");
+        });
+    auto again = spec();
+    auto second = co_await made->create(std::move(again), soon());
+    EXPECT_TRUE(second) << second.error().message;
+    EXPECT_EQ(engine_.server().count("POST /v1.41/commit"), 2u);
+    if (second) co_await (*second)->destroy(soon());
+    EXPECT_TRUE(engine_.containers.empty());
+  });
+}
+
+json::object labelled(std::map<std::string, std::string> labels) {
+  json::object all;
+  for (const auto& [name, value] : labels) all[name] = value;
+  return json::object{
+      {"Labels", std::move(all)},
+      {"HostConfig",
+       json::object{{"Memory", 64 << 20}, {"NanoCpus", 250'000'000}, {"PidsLimit", 99}, {"Runtime", "runc"}}}};
+}
+
+TEST_F(BackendOverFakeEngine, Recover_TakesUpTheLivingRemovesTheDeadAndLeavesTheRest) {
+  const auto ours = labels::for_sandbox(spec(), {"sb1"}, {"test"}).value();
+  const auto theirs = labels::for_sandbox(spec(), {"sb2"}, {"another"}).value();
+  const auto dead = labels::for_sandbox(spec(), {"sb4"}, {"test"}).value();
+  auto broken = ours;
+  broken["cloche.spec"] = "{";
+  broken["cloche.sandbox"] = "sb3";
+  engine_.containers = {
+      {"01", {"a", "running", labelled(ours)}},
+      {"02", {"b", "exited", labelled(dead)}},
+      {"03", {"c", "running", labelled(broken)}},
+      {"04", {"d", "created", labelled({{"cloche.deriving.instance", "test"}, {"cloche.deriving", "x"}})}},
+      {"05", {"e", "running", labelled(theirs)}},
+      {"06", {"f", "exited", labelled({{"cloche.app", "cloche"}})}},
+      {"07", {"g", "created", labelled({{"cloche.deriving.instance", "another"}})}}};
+  run([this]() -> Task<> {
+    auto made = backend();
+    auto living = co_await made->recover(soon());
+    EXPECT_TRUE(living) << living.error().message;
+    if (!living) co_return;
+    EXPECT_EQ(living->size(), 1u);
+    std::set<std::string> left;
+    for (const auto& [id, container] : engine_.containers) left.insert(id);
+    EXPECT_EQ(left, (std::set<std::string>{"01", "05", "06", "07"}));
+    if (living->empty()) co_return;
+    Enclosure& enclosure = *living->front();
+    EXPECT_EQ(enclosure.id().value, "sb1");
+    // As they are now, not as they were when it was made.
+    EXPECT_EQ(enclosure.spec().limits.memory, mib(64));
+    EXPECT_EQ(enclosure.spec().limits.cpus, 0.25);
+    EXPECT_EQ(enclosure.spec().limits.pids, 99u);
+    auto written = co_await enclosure.channel().write_all("x");
+    EXPECT_TRUE(written);
+    const std::string heard = co_await read_all(enclosure.channel(), 1);
+    EXPECT_EQ(heard, "x");
+    // What this process holds is not taken up twice.
+    auto again = co_await made->recover(soon());
+    EXPECT_TRUE(again && again->empty());
+    living->clear();
+    auto third = co_await made->recover(soon());
+    EXPECT_TRUE(third && third->size() == 1);
+  });
+}
+
+TEST_F(BackendOverFakeEngine, LimitsThatAreNotTaken_AreRestored) {
+  run([this]() -> Task<> {
+    auto made = backend();
+    auto wanted = spec();
+    auto enclosure = co_await made->create(std::move(wanted), soon());
+    EXPECT_TRUE(enclosure);
+    if (!enclosure) co_return;
+    std::vector<std::int64_t> asked;
+    engine_.server().on("POST /v1.41/containers/0", [&asked](ReceivedRequest request, Peer& peer) -> Task<> {
+      const auto body = json::parse(request.body).value();
+      asked.push_back(json::number(json::find(body, "Memory")));
+      const bool first = asked.size() == 1;
+      co_await peer.reply(first ? 500 : 200,
+                          first ? R"({"message":"device or resource busy"})" : R"({"Warnings":null})");
+    });
+    Limits smaller = (*enclosure)->spec().limits;
+    auto unchanged = co_await (*enclosure)->set_limits(smaller);
+    EXPECT_TRUE(unchanged);
+    EXPECT_TRUE(asked.empty());
+    smaller.memory = mib(16);
+    auto refused = co_await (*enclosure)->set_limits(smaller);
+    EXPECT_FALSE(refused);
+    EXPECT_EQ(asked, (std::vector<std::int64_t>{16 << 20, 128 << 20}));
+    EXPECT_EQ((*enclosure)->spec().limits.memory, mib(128));
+    auto taken = co_await (*enclosure)->set_limits(smaller);
+    EXPECT_TRUE(taken);
+    EXPECT_EQ((*enclosure)->spec().limits.memory, mib(16));
+    co_await (*enclosure)->destroy(soon());
+  });
+}
+
+TEST_F(BackendOverFakeEngine, Examine_SaysGoodThingsOrWhatIsMissing) {
+  run([this]() -> Task<> {
+    auto made = backend();
+    auto findings = co_await made->examine(soon());
+    EXPECT_EQ(findings.at(0).level, Finding::Level::good);
+    DockerOptions options = engine_.options();
+    options.host = "unix:///nonexistent/docker.sock";
+    auto absent = create_docker_backend(io_.get_executor(), pool_, options).value();
+    findings = co_await absent->examine(soon());
+    EXPECT_EQ(findings.at(0).level, Finding::Level::missing);
+    EXPECT_FALSE(findings.at(0).advice.empty());
+  });
+}
+
+}  // namespace
+}  // namespace cloche::docker

@@ -1,0 +1,43 @@
+// DockerEnclosure: the walls of one sandbox, made from a container.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+
+#include "backend/docker/attached_channel.hpp"
+#include "backend/docker/engine.hpp"
+#include "sandbox/backend.hpp"
+
+namespace cloche::docker {
+
+// Ids of the sandboxes that this process makes or holds: what `recover` leaves alone.
+using HeldIds = std::set<std::string>;
+
+class HeldId {
+ public:
+  HeldId(std::shared_ptr<HeldIds> held, std::string id) : held_(std::move(held)), id_(std::move(id)) {
+    held_->insert(id_);
+  }
+  HeldId(HeldId&&) = default;
+  HeldId& operator=(HeldId&&) = delete;
+  ~HeldId() {
+    if (held_) held_->erase(id_);
+  }
+
+ private:
+  std::shared_ptr<HeldIds> held_;
+  std::string id_;
+};
+
+struct ContainerParts {
+  SandboxId id;
+  SandboxSpec spec;
+  std::string runtime;
+  std::string container;  // the engine's id of it
+};
+
+std::unique_ptr<Enclosure> create_enclosure(std::shared_ptr<Engine> engine, ContainerParts parts,
+                                            http::Upgrade attached, HeldId held);
+
+}  // namespace cloche::docker

@@ -1,0 +1,57 @@
+#include "backend/docker/examine.hpp"
+
+#include <algorithm>
+
+namespace cloche::docker {
+
+namespace {
+
+Finding finding(std::string name, Finding::Level level, std::string detail, std::string advice = "") {
+  return Finding{std::move(name), level, std::move(detail), std::move(advice)};
+}
+
+Finding runtimes(const EngineFacts& facts) {
+  std::string list;
+  for (const auto& name : facts.runtimes) list.append(list.empty() ? "" : ", ").append(name);
+  list += "; default " + facts.default_runtime;
+  if (facts.has_runtime(gvisor)) return finding("docker runtimes", Finding::Level::good, list);
+  return finding("docker runtimes", Finding::Level::warning, list,
+                 "for the strongest wall, install runsc (gVisor) and register it in the engine's daemon.json");
+}
+
+Finding walls(const EngineFacts& facts) {
+  const auto runtime = choose_runtime(facts, "auto");
+  const auto missing = missing_walls(facts, runtime ? *runtime : "");
+  if (missing.empty())
+    return finding("docker limits", Finding::Level::good, "memory, swap, cpu, pids and seccomp are enforced");
+  std::string what, advice;
+  for (const auto& wall : missing) {
+    what.append(what.empty() ? "not enforced: " : ", ").append(wall.what);
+    advice.append(advice.empty() ? "" : "; ").append(wall.advice);
+  }
+  return finding("docker limits", Finding::Level::missing, what, advice);
+}
+
+}  // namespace
+
+std::vector<Finding> unreachable_findings(const Error& error) {
+  return {finding("docker engine", Finding::Level::missing, error.message,
+                  "install and start a Docker engine, or set DOCKER_HOST; without one the oci backend still works")};
+}
+
+std::vector<Finding> engine_findings(const EngineFacts& facts, ApiVersion api, const http::Endpoint& endpoint) {
+  std::vector<Finding> findings;
+  findings.push_back(finding("docker engine", Finding::Level::good,
+                             facts.server_version + " at " + http::describe(endpoint) + ", API " + to_string(api) +
+                                 ", cgroup v" + facts.cgroup_version));
+  if (std::holds_alternative<http::TcpEndpoint>(endpoint)) {
+    findings.push_back(finding("docker transport", Finding::Level::warning,
+                               "spoken to without TLS: whoever can reach it owns its host",
+                               "set DOCKER_TLS_VERIFY=1 and DOCKER_CERT_PATH"));
+  }
+  findings.push_back(runtimes(facts));
+  findings.push_back(walls(facts));
+  return findings;
+}
+
+}  // namespace cloche::docker

@@ -1,0 +1,48 @@
+#include "backend/docker/examine.hpp"
+
+#include <gtest/gtest.h>
+
+namespace cloche::docker {
+namespace {
+
+EngineFacts whole() {
+  EngineFacts facts;
+  facts.server_version = "20.10.24";
+  facts.operating_system = "linux";
+  facts.runtimes = {"runc", "runsc"};
+  facts.default_runtime = "runc";
+  facts.limits_memory = facts.limits_swap = facts.limits_cpu = facts.limits_pids = facts.has_seccomp = true;
+  return facts;
+}
+
+Finding::Level worst(const std::vector<Finding>& findings) {
+  Finding::Level level = Finding::Level::good;
+  for (const auto& finding : findings) {
+    level = std::max(level, finding.level);
+    EXPECT_EQ(finding.level == Finding::Level::good, finding.advice.empty()) << finding.name;
+  }
+  return level;
+}
+
+TEST(Examine, WholeEngine_IsGood) {
+  const auto findings = engine_findings(whole(), {1, 41}, http::UnixEndpoint{"/run/docker.sock"});
+  EXPECT_EQ(worst(findings), Finding::Level::good);
+  EXPECT_EQ(findings.at(0).detail, "20.10.24 at unix:///run/docker.sock, API 1.41, cgroup v1");
+}
+
+TEST(Examine, NoGvisorOrNoTls_IsAWarningWithAdvice) {
+  EngineFacts facts = whole();
+  EXPECT_EQ(worst(engine_findings(facts, {1, 41}, http::TcpEndpoint{"h", "1"})), Finding::Level::warning);
+  facts.runtimes = {"runc"};
+  EXPECT_EQ(worst(engine_findings(facts, {1, 41}, http::UnixEndpoint{"/x"})), Finding::Level::warning);
+}
+
+TEST(Examine, LostLimitOrNoEngine_IsMissingWithAdvice) {
+  EngineFacts facts = whole();
+  facts.limits_swap = false;
+  EXPECT_EQ(worst(engine_findings(facts, {1, 41}, http::UnixEndpoint{"/x"})), Finding::Level::missing);
+  EXPECT_EQ(worst(unreachable_findings(Error{ErrorCode::unavailable, "refused"})), Finding::Level::missing);
+}
+
+}  // namespace
+}  // namespace cloche::docker

@@ -1,0 +1,44 @@
+// Hardening: from a spec to what the engine is told about the container. Pure, so that every wall can be tested by
+// looking at it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backend/docker/host_path_map.hpp"
+#include "backend/docker/json.hpp"
+#include "backend/docker/labels.hpp"
+#include "sandbox/spec.hpp"
+
+namespace cloche::docker {
+
+struct ContainerPlan {
+  std::string image;  // the derived one, with the agent in it
+  std::string runtime;
+  std::vector<std::string> volumes;  // that the image declares
+  LabelMap labels;
+  HostPathMap host_path_map;
+};
+
+// Where the agent lies in every derived image.
+inline constexpr const char* agent_directory = "/.cloche";
+inline constexpr const char* agent_in_sandbox = "/.cloche/agent";
+
+// The body of POST /containers/create.
+json::object container_body(const SandboxSpec& spec, const ContainerPlan& plan);
+
+// Memory, cpus and pids, for creation and for POST /containers/{id}/update alike.
+json::object resource_limits(const Limits& limits, std::string_view runtime);
+
+// The pids limit that the engine is told, and back.
+std::int64_t engine_pids(std::uint32_t pids, std::string_view runtime);
+std::uint32_t sandbox_pids(std::int64_t pids, std::string_view runtime);
+
+// A volume that an image declares would be a writable place without any limit. An empty read-only tmpfs goes over each
+// of them; `unsupported` for one where that would hide what the sandbox stands on.
+Status check_volumes(const std::vector<std::string>& volumes);
+
+// True for a warning that a limit is not enforced. Unknown words are taken for that.
+bool warns_of_lost_limit(std::string_view warning);
+
+}  // namespace cloche::docker

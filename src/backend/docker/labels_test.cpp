@@ -1,0 +1,66 @@
+#include "backend/docker/labels.hpp"
+
+#include <gtest/gtest.h>
+
+namespace cloche::docker {
+namespace {
+
+SandboxSpec sample() {
+  SandboxSpec spec;
+  spec.image = "python:3.12-slim";
+  spec.runtime = "runsc";
+  spec.work_dir = "/home/w";
+  spec.uid = 1234;
+  spec.gid = 2345;
+  spec.hostname = "box";
+  spec.name = "my-box";
+  spec.limits.memory = mib(77);
+  spec.limits.cpus = 0.25;
+  spec.limits.pids = 33;
+  spec.limits.shm_dir = kib(65);
+  spec.mounts = {{"/srv/data", "/data", Access::read_only}, {"/srv/out", "/out", Access::read_write}};
+  spec.labels = {{"team", "a \"quoted\" one"}};
+  spec.ready_timeout = std::chrono::milliseconds(1500);
+  return spec;
+}
+
+TEST(SpecLabel, Spec_SurvivesTheRoundTrip) {
+  const SandboxSpec spec = sample();
+  const auto back = labels::read_spec(labels::write_spec(spec));
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(labels::write_spec(*back), labels::write_spec(spec));
+  EXPECT_EQ(back->limits.memory, mib(77));
+  EXPECT_EQ(back->limits.cpus, 0.25);
+  EXPECT_EQ(back->mounts.size(), 2u);
+  EXPECT_EQ(back->mounts[1].access, Access::read_write);
+  EXPECT_EQ(back->labels, spec.labels);
+  EXPECT_EQ(back->ready_timeout, spec.ready_timeout);
+}
+
+TEST(SpecLabel, NonsenseOrRoot_IsRefused) {
+  for (const char* odd : {"", "{", "null", "{}", "[]", R"({"work_dir":7})"})
+    EXPECT_FALSE(labels::read_spec(odd)) << odd;
+  SandboxSpec root = sample();
+  root.uid = 0;
+  EXPECT_FALSE(labels::read_spec(labels::write_spec(root)));
+}
+
+TEST(SandboxLabels, OwnNames_CannotBeTakenByTheCaller) {
+  SandboxSpec spec = sample();
+  const auto all = labels::for_sandbox(spec, {"abc"}, {"one"});
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->at("cloche.app"), "cloche");
+  EXPECT_EQ(all->at("cloche.instance"), "one");
+  EXPECT_EQ(all->at("cloche.sandbox"), "abc");
+  EXPECT_EQ(all->at("team"), "a \"quoted\" one");
+  EXPECT_EQ(all->at("cloche.deriving.instance"), "");
+  spec.work_dir = "/w\xff";
+  EXPECT_EQ(labels::for_sandbox(spec, {"abc"}, {"one"}).error().code, ErrorCode::invalid_argument);
+  spec.work_dir = "/\xc3\xa4";
+  EXPECT_TRUE(labels::for_sandbox(spec, {"abc"}, {"one"}));
+  spec.labels["cloche.instance"] = "another";
+  EXPECT_FALSE(labels::for_sandbox(spec, {"abc"}, {"one"}));
+}
+
+}  // namespace
+}  // namespace cloche::docker

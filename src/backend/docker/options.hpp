@@ -1,0 +1,40 @@
+// DockerOptions: which engine to use, and how.
+#pragma once
+
+#include <string>
+
+#include "backend/docker/host_path_map.hpp"
+#include "core/result.hpp"
+#include "http/endpoint.hpp"
+#include "sandbox/backend.hpp"
+
+namespace cloche {
+
+enum class PullPolicy {
+  if_missing,  // an image that the engine does not have is pulled from its registry
+  never,
+};
+
+struct DockerOptions {
+  std::string host = "unix:///var/run/docker.sock";  // or tcp://host:port
+  std::string certificates;  // directory of ca.pem, cert.pem and key.pem; with it a tcp host is spoken to over TLS
+  InstanceId instance;       // goes into labels: letters, digits, '-', '_' and '.'
+  std::string agent_path;    // the static agent on this machine; read when first needed
+  docker::HostPathMap host_path_map;
+  PullPolicy pull = PullPolicy::if_missing;
+  std::string name_prefix = "cloche";  // of the containers' names
+};
+
+// The defaults, with DOCKER_HOST, DOCKER_TLS_VERIFY and DOCKER_CERT_PATH over them, as the docker command reads them.
+DockerOptions docker_options_from_environment();
+
+namespace docker {
+
+// Where options say that the engine is. `invalid_argument` or `unsupported` for what is no such place.
+Result<http::Endpoint> engine_endpoint(const DockerOptions& options);
+
+// Refuses an instance, a prefix or a map that could not be used later.
+Status validate(const DockerOptions& options);
+
+}  // namespace docker
+}  // namespace cloche

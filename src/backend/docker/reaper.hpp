@@ -1,0 +1,57 @@
+// Reaper and Cleanup: containers that are taken back, whatever happens on the way.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "backend/docker/container_calls.hpp"
+#include "core/task_group.hpp"
+
+namespace cloche::docker {
+
+// Removes the container and returns once the engine does not know it any more. Goes on trying until the deadline.
+Task<Status> remove_for_good(std::shared_ptr<Engine> engine, std::string container, Deadline deadline);
+
+// Owns the removals that nobody waits for. Their tasks do not heed a cancellation: whoever cancels does not want the
+// containers either.
+class Reaper {
+ public:
+  Reaper(Executor executor, std::shared_ptr<Engine> engine) : engine_(std::move(engine)), tasks_(std::move(executor)) {}
+
+  const std::shared_ptr<Engine>& engine() const { return engine_; }
+
+  // Removes what bears the label; goes on trying for a while, and then leaves it to `recover`. `late`: the container
+  // may turn up only after a while, or never.
+  enum class Arrival { certain, late };
+  void remove_labelled(std::string label, std::string value, Arrival arrival);
+
+ private:
+  std::shared_ptr<Engine> engine_;
+  TaskGroup tasks_;
+};
+
+// Registered before a container is asked for: removes what bears the label, unless told to keep it. By label and not by
+// name, since a name may turn out to be somebody else's.
+class Cleanup {
+ public:
+  Cleanup(std::shared_ptr<Reaper> reaper, std::string label, std::string value);
+  Cleanup(const Cleanup&) = delete;
+  Cleanup& operator=(const Cleanup&) = delete;
+  // Armed still, as after a cancellation: leaves the work to the reaper.
+  ~Cleanup();
+
+  // The engine's answer is there: it has made the container, or will not. Until then one may still turn up.
+  void answered() { arrival_ = Reaper::Arrival::certain; }
+  void keep() { armed_ = false; }
+  // Does it now, if it can be done now; else it is still armed. Not cancellable.
+  Task<> run();
+
+ private:
+  std::shared_ptr<Reaper> reaper_;
+  std::string label_;
+  std::string value_;
+  Reaper::Arrival arrival_ = Reaper::Arrival::late;
+  bool armed_ = true;
+};
+
+}  // namespace cloche::docker

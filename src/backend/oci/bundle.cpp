@@ -1,0 +1,119 @@
+#include "backend/oci/bundle.hpp"
+
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <initializer_list>
+#include <string_view>
+
+namespace cloche::oci {
+
+namespace {
+
+namespace json = boost::json;
+
+json::array strings(std::initializer_list<std::string_view> texts) {
+  json::array list;
+  for (const std::string_view text : texts) list.emplace_back(json::string(text));
+  return list;
+}
+
+json::object mount(std::string_view target, std::string_view type, std::string_view source, json::array options) {
+  return {{"destination", target}, {"type", type}, {"source", source}, {"options", std::move(options)}};
+}
+
+// A file system in memory counts against the sandbox's memory too; its own limit is what a program meets first. Inodes
+// are memory that the size does not count: one for each 4 KiB is plenty.
+json::object tmpfs(std::string_view target, Bytes size, std::initializer_list<std::string_view> more) {
+  json::array options = strings({"nosuid", "nodev"});
+  options.emplace_back("size=" + std::to_string(size.count));
+  options.emplace_back("nr_inodes=" + std::to_string(std::max<std::uint64_t>(size.count / 4096, 256)));
+  for (const std::string_view option : more) options.emplace_back(json::string(option));
+  return mount(target, "tmpfs", "tmpfs", std::move(options));
+}
+
+json::object bind(const BundleBind& bound) {
+  json::array options = strings({"rbind", bound.access == Access::read_only ? "ro" : "rw", "nosuid", "nodev"});
+  if (bound.execution == BundleBind::Execution::forbidden) options.emplace_back("noexec");
+  return mount(bound.target, "bind", bound.source, std::move(options));
+}
+
+json::object process(const SandboxSpec& spec, const BundleParts& parts) {
+  json::array arguments = strings({agent_target});
+  for (const std::string& argument : parts.agent_arguments) arguments.emplace_back(argument);
+  // All that the agent needs to start programs as another user and to stop them. They themselves have none.
+  const json::array capabilities = strings({"CAP_SETUID", "CAP_SETGID", "CAP_KILL"});
+  const std::uint64_t open_files =
+      std::max<std::uint64_t>(spec.limits.open_files, 4096);  // the agent's; it lowers the programs'
+  return {
+      {"terminal", false},
+      {"user", json::object{{"uid", 0}, {"gid", 0}}},
+      {"args", std::move(arguments)},
+      {"env", strings({"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"})},
+      {"cwd", "/"},
+      {"capabilities", json::object{{"bounding", capabilities},
+                                    {"effective", capabilities},
+                                    {"permitted", capabilities},
+                                    {"inheritable", json::array()},
+                                    {"ambient", json::array()}}},
+      {"rlimits", json::array{json::object{{"type", "RLIMIT_CORE"}, {"hard", 0}, {"soft", 0}},
+                              json::object{{"type", "RLIMIT_NOFILE"}, {"hard", open_files}, {"soft", open_files}}}},
+      {"noNewPrivileges", true},
+      {"oomScoreAdj", 0},
+  };
+}
+
+json::array mounts(const SandboxSpec& spec, const BundleParts& parts) {
+  json::array list;
+  for (const BundleBind& bound : parts.root_binds) list.push_back(bind(bound));
+  json::array proc = strings({"nosuid", "noexec", "nodev"});
+  if (parts.proc == BundleParts::ProcOptions::hide_processes) {
+    proc.emplace_back("hidepid=2");
+    proc.emplace_back("gid=0");
+  }
+  list.push_back(mount("/proc", "proc", "proc", std::move(proc)));
+  list.push_back(mount("/dev", "tmpfs", "tmpfs", strings({"nosuid", "strictatime", "mode=755", "size=65536"})));
+  list.push_back(mount("/dev/pts", "devpts", "devpts",
+                       strings({"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"})));
+  list.push_back(tmpfs("/dev/shm", spec.limits.shm_dir, {"noexec", "mode=1777"}));
+  list.push_back(mount("/dev/mqueue", "mqueue", "mqueue", strings({"nosuid", "noexec", "nodev"})));
+  list.push_back(tmpfs("/tmp", spec.limits.tmp_dir, {"mode=1777"}));
+  list.push_back(tmpfs(spec.work_dir, spec.limits.work_dir,
+                       {"mode=0755", "uid=" + std::to_string(spec.uid), "gid=" + std::to_string(spec.gid)}));
+  for (const BundleBind& bound : parts.mounts) list.push_back(bind(bound));
+  return list;
+}
+
+json::object linux_part(const BundleParts& parts) {
+  const json::array ids = {json::object{{"containerID", 0}, {"hostID", parts.uids.first()}, {"size", UidRange::size}}};
+  json::array namespaces;
+  for (const char* kind : {"pid", "mount", "ipc", "uts", "network", "user", "cgroup"}) {
+    namespaces.push_back(json::object{{"type", kind}});
+  }
+  json::object part = {
+      {"namespaces", std::move(namespaces)},
+      {"uidMappings", ids},
+      {"gidMappings", ids},
+      {"maskedPaths", strings({"/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/keys",
+                               "/proc/latency_stats", "/proc/sched_debug", "/proc/scsi", "/proc/timer_list",
+                               "/proc/timer_stats", "/sys/devices/virtual/powercap", "/sys/firmware"})},
+      {"readonlyPaths", strings({"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"})},
+      {"seccomp", seccomp_profile(parts.seccomp)},
+  };
+  if (!parts.cgroup_path.empty()) part["cgroupsPath"] = parts.cgroup_path;
+  return part;
+}
+
+}  // namespace
+
+json::object make_bundle(const SandboxSpec& spec, const BundleParts& parts) {
+  return {
+      {"ociVersion", "1.0.2"},
+      {"process", process(spec, parts)},
+      {"root", json::object{{"path", parts.root}, {"readonly", true}}},
+      {"hostname", spec.hostname},
+      {"mounts", mounts(spec, parts)},
+      {"linux", linux_part(parts)},
+  };
+}
+
+}  // namespace cloche::oci

@@ -1,0 +1,41 @@
+// The bundle: what a runtime is told about a sandbox (config.json of the OCI runtime specification). No I/O.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <string>
+#include <vector>
+
+#include "backend/oci/root_plan.hpp"
+#include "backend/oci/seccomp.hpp"
+#include "backend/oci/uid_ranges.hpp"
+#include "sandbox/spec.hpp"
+
+namespace cloche::oci {
+
+// A source of the host as the runtime finds it, which may be another path than the one a caller gave.
+struct BundleBind {
+  std::string source;
+  std::string target;
+  Access access = Access::read_only;
+  enum class Execution { allowed, forbidden } execution = Execution::allowed;
+};
+
+struct BundleParts {
+  std::string root;                          // the skeleton; the agent is in it
+  std::vector<BundleBind> root_binds;        // the image's parts
+  std::vector<BundleBind> mounts;            // the caller's
+  std::vector<std::string> agent_arguments;  // after its name
+  UidRange uids;
+  std::string cgroup_path;  // empty: the runtime leaves cgroups alone
+  SeccompDialect seccomp = SeccompDialect::linux_kernel;
+  enum class ProcOptions { plain, hide_processes };
+  // Hidden, a program sees only processes of its own user.
+  ProcOptions proc = ProcOptions::hide_processes;
+};
+
+// Where the agent is in every sandbox.
+inline constexpr std::string_view agent_target = "/.cloche/agent";
+
+boost::json::object make_bundle(const SandboxSpec& spec, const BundleParts& parts);
+
+}  // namespace cloche::oci

@@ -1,0 +1,131 @@
+// What a sandbox may use: written to its cgroup, read back, taken back as a whole when one value does not hold.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "backend/oci/cgroup.hpp"
+#include "backend/oci/files.hpp"
+
+namespace cloche::oci {
+
+namespace {
+
+struct Setting {
+  std::string path;
+  std::string value;
+};
+
+constexpr std::uint64_t cpu_period = 100'000;  // microseconds, the kernel's default
+
+std::string trimmed(std::string text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  return text;
+}
+
+// A host without swap needs no limit on it.
+Status refuse_swap(const std::string& control) {
+  CLOCHE_TRY(const std::string swaps, read_file("/proc/swaps"));
+  if (std::ranges::count(swaps, '\n') <= 1) return {};
+  return fail(ErrorCode::unsupported, "memory cannot be kept from swap: the kernel has no " + control +
+                                          "; boot with swapaccount=1, or switch swap off (swapoff -a)");
+}
+
+// Lowering memory.max below what is used would make the kernel kill in the sandbox at once; v1 refuses by itself.
+Status make_room_v2(const std::string& directory, std::uint64_t limit) {
+  const auto used = [&]() -> Result<std::uint64_t> {
+    CLOCHE_TRY(const std::string text, read_file(directory + "/memory.current"));
+    return std::stoull(text);
+  };
+  CLOCHE_TRY(const std::uint64_t before, used());
+  if (before <= limit) return {};
+  // Page cache goes when asked to (Linux 5.19); what cannot go is told below.
+  (void)write_control(directory + "/memory.reclaim", std::to_string(before - limit));
+  CLOCHE_TRY(const std::uint64_t after, used());
+  if (after <= limit) return {};
+  return fail(ErrorCode::limit_reached,
+              "the sandbox uses " + to_string(Bytes{after}) + " of memory, more than the new limit");
+}
+
+Status add_memory(const CgroupPlace& place, Bytes memory, std::vector<Setting>& settings) {
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t limit = memory.count / page * page;
+  const std::string value = std::to_string(limit);
+  if (place.version == CgroupVersion::v2) {
+    CLOCHE_CHECK(make_room_v2(place.directory, limit));
+    settings.push_back({place.directory + "/memory.max", value});
+    if (path_exists(place.directory + "/memory.swap.max")) {
+      settings.push_back({place.directory + "/memory.swap.max", "0"});
+    } else {
+      CLOCHE_CHECK(refuse_swap("memory.swap.max"));
+    }
+    return {};
+  }
+  const Setting plain = {place.directory + "/memory.limit_in_bytes", value};
+  const Setting with_swap = {place.directory + "/memory.memsw.limit_in_bytes", value};
+  if (!path_exists(with_swap.path)) {
+    settings.push_back(plain);
+    return refuse_swap("memory.memsw.limit_in_bytes");
+  }
+  // Memory with swap may never be less than memory without, so the order depends on the direction.
+  CLOCHE_TRY(const std::string now, read_file(with_swap.path));
+  if (limit > std::stoull(now)) {
+    settings.push_back(with_swap);
+    settings.push_back(plain);
+  } else {
+    settings.push_back(plain);
+    settings.push_back(with_swap);
+  }
+  return {};
+}
+
+void add_cpu(const CgroupPlace& place, double cpus, std::vector<Setting>& settings) {
+  const auto quota = static_cast<std::uint64_t>(std::llround(cpus * static_cast<double>(cpu_period)));
+  const std::string period = std::to_string(cpu_period);
+  if (place.version == CgroupVersion::v2) {
+    settings.push_back({place.directory + "/cpu.max", (cpus == 0 ? "max" : std::to_string(quota)) + " " + period});
+  } else {
+    settings.push_back({place.directory + "/cpu.cfs_period_us", period});
+    settings.push_back({place.directory + "/cpu.cfs_quota_us", cpus == 0 ? "-1" : std::to_string(quota)});
+  }
+}
+
+Status apply(const Setting& setting) {
+  CLOCHE_CHECK(write_control(setting.path, setting.value));
+  CLOCHE_TRY(const std::string now, read_file(setting.path));
+  if (trimmed(now) != setting.value) {
+    return fail(ErrorCode::unsupported,
+                setting.path + " says " + trimmed(now) + " after " + setting.value + " was written");
+  }
+  return {};
+}
+
+}  // namespace
+
+Status Cgroup::set_limits(const CgroupLimits& limits) const {
+  std::vector<Setting> settings;
+  for (const CgroupPlace& place : places_) {
+    if (place.has("memory")) CLOCHE_CHECK(add_memory(place, limits.memory, settings));
+    if (place.has("cpu")) add_cpu(place, limits.cpus, settings);
+    if (place.has("pids")) settings.push_back({place.directory + "/pids.max", std::to_string(limits.pids)});
+  }
+  std::vector<Setting> former;
+  for (const Setting& setting : settings) {
+    auto before = read_file(setting.path);
+    Status applied = before ? apply(setting) : Status(fail(before.error()));
+    if (applied) {
+      former.push_back({setting.path, trimmed(std::move(*before))});
+      continue;
+    }
+    if (before) former.push_back({setting.path, trimmed(std::move(*before))});
+    while (!former.empty()) {
+      (void)write_control(former.back().path, former.back().value);
+      former.pop_back();
+    }
+    return fail(std::move(applied).error().at("set the sandbox's limits"));
+  }
+  return {};
+}
+
+}  // namespace cloche::oci

@@ -1,0 +1,135 @@
+#include "backend/oci/examine.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "backend/oci/files.hpp"
+#include "backend/oci/private_mounts.hpp"
+#include "backend/oci/probe.hpp"
+
+namespace cloche::oci {
+
+namespace {
+
+using Level = Finding::Level;
+
+Finding examine_user() {
+  if (::geteuid() == 0) return {"root", Level::good, "running as root", {}};
+  return {"root", Level::missing, "running as uid " + std::to_string(::geteuid()),
+          "run as root: cgroups and uid ranges cannot be had otherwise"};
+}
+
+Finding examine_cgroups(const Host& host) {
+  const std::string kind(host.cgroup_layout().kind());
+  if (!host.cgroups()) return {"cgroups", Level::missing, host.cgroups().error().message, "see the detail"};
+  std::string detail = kind + ":";
+  for (const char* controller : {"memory", "cpu", "pids"}) {
+    detail += std::string(" ") + controller + (host.cgroup_layout().v1(controller) != nullptr ? " (v1)" : " (v2)");
+  }
+  return {"cgroups", Level::good, std::move(detail), {}};
+}
+
+// Not only looks: makes a cgroup and limits it, as a sandbox would.
+Finding examine_limits(const Host& host) {
+  if (!host.cgroups()) return {"limits", Level::missing, "no cgroups", "see cgroups"};
+  const Cgroup cgroup = host.cgroups()->at("examination-" + std::to_string(::getpid()));
+  Status status = cgroup.create();
+  if (status) status = cgroup.set_limits({mib(64), 0.5, 64});
+  const Status removed = cgroup.remove(Deadline::after(std::chrono::seconds(2)));
+  if (status && !removed) status = removed;
+  if (status) return {"limits", Level::good, "memory without swap, cpu and pids can be limited", {}};
+  return {"limits", Level::missing, status.error().message,
+          "enable the controllers memory, cpu and pids, and swap accounting or no swap"};
+}
+
+Finding examine_swap() {
+  const auto swaps = read_file("/proc/swaps");
+  if (!swaps || std::ranges::count(*swaps, '\n') <= 1) return {"swap", Level::good, "the host has no swap", {}};
+  return {"swap", Level::good, "the host has swap; sandboxes are kept from it by their limits", {}};
+}
+
+Finding examine_user_namespaces() {
+  const auto most = read_file("/proc/sys/user/max_user_namespaces");
+  const bool usable = path_exists("/proc/self/ns/user") && (!most || std::atoll(most->c_str()) > 0);
+  if (usable) return {"user namespaces", Level::good, "available", {}};
+  return {"user namespaces", Level::missing, "the kernel has none, or allows none",
+          "sysctl -w user.max_user_namespaces=28633"};
+}
+
+Finding examine_uids(const Host& host) {
+  const auto taken = host.uids().taken();
+  if (!taken)
+    return {"uid ranges", Level::missing, taken.error().message, "make " + host.options().uid_dir + " writable"};
+  const std::uint32_t free = UidRange::slots - *taken;
+  const std::string detail = std::to_string(free) + " of " + std::to_string(UidRange::slots) + " free";
+  if (free > 0) return {"uid ranges", Level::good, detail, {}};
+  return {"uid ranges", Level::missing, detail,
+          "destroy sandboxes, or remove claims in " + host.options().uid_dir + " that nobody has"};
+}
+
+Finding examine_directory(const std::string& name, const std::string& path) {
+  if (const Status made = make_directories(path, 0711); !made)
+    return {name, Level::missing, made.error().message, "choose another " + name};
+  if (::access(path.c_str(), W_OK) != 0)
+    return {name, Level::missing, path + " is not writable", "choose another " + name};
+  return {name, Level::good, path, {}};
+}
+
+Finding examine_reach(const Host& host) {
+  const auto reachable = is_reachable_by_all(host.stage_directory());
+  if (reachable && *reachable) return {"run_dir reachable", Level::good, host.options().run_dir, {}};
+  return {"run_dir reachable", Level::warning, "a directory above " + host.stage_directory() + " is closed to others",
+          "choose another run_dir, or chmod o+x the directories above it; without that, images and mounts below closed "
+          "directories "
+          "cannot be used"};
+}
+
+Finding examine_agent(Host& host) {
+  const auto copy = host.agent().ensure();
+  if (copy) return {"agent", Level::good, host.options().agent_path, {}};
+  return {"agent", Level::missing, copy.error().message, "build the target cloche-agent"};
+}
+
+Finding examine_runtime(Host& host, const RuntimeTraits& traits, const Watch& watch) {
+  const std::string name = "runtime " + std::string(traits.name);
+  const auto runtime = host.runtimes().find(traits.name, watch.deadline());
+  if (!runtime)
+    return {name, Level::warning, runtime.error().message, "apt-get install " + std::string(traits.package)};
+  const auto version = runtime_version(*runtime, watch.deadline());
+  const std::string detail = version ? *version : runtime->program;
+  const Status probed = probe_runtime(host, *runtime, watch);
+  if (probed) return {name, Level::good, detail, {}};
+  return {name, Level::warning, detail + ": " + probed.error().message, "see the detail; another runtime may do"};
+}
+
+}  // namespace
+
+std::vector<Finding> examine_host(Host& host, const Watch& watch) {
+  std::vector<Finding> findings;
+  findings.push_back(examine_user());
+  findings.push_back(examine_cgroups(host));
+  findings.push_back(examine_limits(host));
+  findings.push_back(examine_swap());
+  findings.push_back(examine_user_namespaces());
+  findings.push_back(examine_directory("state_dir", host.options().state_dir));
+  findings.push_back(examine_directory("run_dir", host.options().run_dir));
+  findings.push_back(examine_reach(host));
+  findings.push_back(examine_uids(host));
+  findings.push_back(examine_agent(host));
+  std::string strongest;
+  for (const RuntimeTraits& traits : known_runtimes()) {
+    findings.push_back(examine_runtime(host, traits, watch));
+    if (strongest.empty() && findings.back().level == Level::good) strongest = traits.name;
+  }
+  if (strongest.empty()) {
+    findings.push_back(
+        {"runtime auto", Level::missing, "no runtime works", "apt-get install crun, or runsc for stronger walls"});
+  } else {
+    findings.push_back({"runtime auto", Level::good, strongest, {}});
+  }
+  return findings;
+}
+
+}  // namespace cloche::oci

@@ -1,0 +1,15 @@
+// What this host can and cannot do for sandboxes, and what to do about it: the embedded backend's part of `doctor`.
+#pragma once
+
+#include <vector>
+
+#include "backend/oci/host.hpp"
+#include "backend/oci/watch.hpp"
+#include "sandbox/backend.hpp"
+
+namespace cloche::oci {
+
+// Runs a small sandbox with each runtime that is here and not known to work.
+std::vector<Finding> examine_host(Host& host, const Watch& watch);
+
+}  // namespace cloche::oci

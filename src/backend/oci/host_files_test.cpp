@@ -1,0 +1,164 @@
+// The small tools: files, private mounts, subprocesses, text.
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backend/oci/files.hpp"
+#include "backend/oci/private_mounts.hpp"
+#include "backend/oci/subprocess.hpp"
+#include "backend/oci/testing/workbench.hpp"
+#include "backend/oci/utf8.hpp"
+
+namespace cloche::oci {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST(Files, Tree_IsRemovedWithoutFollowingLinks) {
+  const ScratchDirectory scratch;
+  ASSERT_TRUE(make_directories(scratch / "tree/a/b", 0755));
+  ASSERT_TRUE(make_directories(scratch / "other", 0755));
+  ASSERT_TRUE(write_file(scratch / "other/kept", "x", 0644));
+  ASSERT_TRUE(write_file(scratch / "tree/a/b/file", "x", 0000));
+  ASSERT_EQ(::symlink((scratch / "other").c_str(), (scratch / "tree/a/link").c_str()), 0);
+  EXPECT_TRUE(remove_tree(scratch / "tree"));
+  EXPECT_TRUE(remove_tree(scratch / "tree"));  // nothing there is fine
+  EXPECT_FALSE(path_exists(scratch / "tree"));
+  EXPECT_TRUE(path_exists(scratch / "other/kept"));
+}
+
+TEST(Files, TooLarge_IsNotRead) {
+  const ScratchDirectory scratch;
+  ASSERT_TRUE(write_file(scratch / "f", std::string(5000, 'x'), 0644));
+  EXPECT_EQ(read_file(scratch / "f", kib(4)).error().code, ErrorCode::limit_reached);
+  EXPECT_EQ(read_file(scratch / "absent").error().code, ErrorCode::not_found);
+}
+
+TEST(Files, Umask_DoesNotChangeModes) {
+  const ScratchDirectory scratch;
+  const mode_t former = ::umask(0077);
+  EXPECT_TRUE(make_directories(scratch / "a/b", 0711));
+  EXPECT_TRUE(write_file_atomically(scratch / "a/f", "x", 0644));
+  ::umask(former);
+  struct stat about;
+  ASSERT_EQ(::stat((scratch / "a").c_str(), &about), 0);
+  EXPECT_EQ(about.st_mode & 0777u, 0711u);
+  ASSERT_EQ(::stat((scratch / "a/f").c_str(), &about), 0);
+  EXPECT_EQ(about.st_mode & 0777u, 0644u);
+  EXPECT_EQ(list_directory(scratch / "a").value(), (std::vector<std::string>{"b", "f"}));
+}
+
+TEST(Utf8, WellFormedOnly_IsText) {
+  for (const char* good : {"", "plain", "\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x94\x94"})
+    EXPECT_TRUE(is_utf8(good)) << good;
+  for (const char* bad : {"\xff", "\xc3", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "a\x80z"})
+    EXPECT_FALSE(is_utf8(bad));
+}
+
+TEST(Stage, PlainSource_IsUsedAsItIs) {
+  const ScratchDirectory scratch;
+  ASSERT_TRUE(make_directories(scratch / "open/data", 0755));
+  Stage stage(scratch / "stage", "");
+  EXPECT_EQ(stage.show(scratch / "open/data", PathKind::directory, Access::read_only).value(), scratch / "open/data");
+  EXPECT_THAT(std::move(stage).take_steps(), IsEmpty());
+}
+
+TEST(Stage, ClosedOrMountedOver_IsShownElsewhere) {
+  const ScratchDirectory scratch;
+  ASSERT_TRUE(make_directory(scratch / "closed", 0700));
+  ASSERT_TRUE(make_directory(scratch / "closed/data", 0755));
+  ASSERT_TRUE(make_directory(scratch / "plain", 0755));
+  ASSERT_TRUE(make_directory(scratch / "stage", 0711));
+  Stage stage(scratch / "stage", "1 2 0:3 / " + (scratch / "plain") + "/inner rw - ext4 /dev/x rw\n");
+  EXPECT_EQ(stage.show(scratch / "closed/data", PathKind::directory, Access::read_only).value(), scratch / "stage/0");
+  // Read-only for all of it, which a runtime would do for the topmost mount alone.
+  EXPECT_EQ(stage.show(scratch / "plain", PathKind::directory, Access::read_only).value(), scratch / "stage/1");
+  EXPECT_EQ(stage.show(scratch / "plain", PathKind::directory, Access::read_write).value(), scratch / "plain");
+  const auto steps = std::move(stage).take_steps();
+  EXPECT_EQ(steps.front().kind, MountStep::Kind::tmpfs);
+  EXPECT_EQ(steps.back().kind, MountStep::Kind::protect);
+}
+
+TEST(Mountinfo, NameWithASpace_IsStillFoundBelow) {
+  EXPECT_TRUE(has_mounts_below("1 2 0:3 / /a\\040b/inner rw - ext4 /dev/x rw\n", "/a b"));
+  EXPECT_FALSE(has_mounts_below("1 2 0:3 / /a\\040b/inner rw - ext4 /dev/x rw\n", "/a"));
+  EXPECT_FALSE(has_mounts_below("1 2 0:3 / /ab rw - ext4 /dev/x rw\n", "/a"));
+}
+
+TEST(Stage, ThatCannotBeReachedItself_SaysSo) {
+  const ScratchDirectory scratch;
+  ASSERT_TRUE(make_directories(scratch / "closed/stage", 0700));
+  Stage stage(scratch / "closed/stage", "");
+  const auto shown = stage.show(scratch / "closed/stage", PathKind::directory, Access::read_only);
+  ASSERT_FALSE(shown);
+  EXPECT_EQ(shown.error().code, ErrorCode::permission_denied);
+  EXPECT_THAT(shown.error().message, HasSubstr("run_dir"));
+}
+
+Result<CommandEnd> shell(const std::string& line, Deadline deadline = Deadline::after(20s)) {
+  Command command;
+  command.program = "/bin/sh";
+  command.arguments = {"-c", line};
+  return run_command(command, deadline);
+}
+
+TEST(Subprocess, Output_IsKeptUpToABound) {
+  EXPECT_EQ(shell("echo out; echo err >&2").value().output, "out\nerr\n");
+  EXPECT_EQ(shell("exit 7").value().exit_code, 7);
+  EXPECT_EQ(shell("kill -9 $$").value().exit_code, 137);
+  EXPECT_LE(shell("head -c 1000000 /dev/zero | tr '\\0' x; true").value().output.size(), 65536u);
+}
+
+TEST(Subprocess, Environment_IsAPathAlone) {
+  ::setenv("CLOCHE_TEST_SECRET", "secret", 1);
+  EXPECT_EQ(shell("echo ${CLOCHE_TEST_SECRET-none}").value().output, "none\n");
+  ::unsetenv("CLOCHE_TEST_SECRET");
+}
+
+TEST(Subprocess, Descriptors_AreThreeAlone) {
+  const UniqueFd leaked(::dup(0));  // not close-on-exec, as a careless library leaves it
+  EXPECT_EQ(shell("ls /proc/self/fd | wc -l").value().output, "4\n");  // and the one ls reads with
+}
+
+TEST(Subprocess, NoSuchProgram_IsNamed) {
+  Command command;
+  command.program = "/nonexistent/program";
+  const auto end = run_command(command, Deadline::after(5s));
+  ASSERT_FALSE(end);
+  EXPECT_EQ(end.error().code, ErrorCode::not_found);
+  EXPECT_THAT(end.error().message, HasSubstr("/nonexistent/program: execute"));
+}
+
+TEST(Subprocess, PastTheDeadline_IsKilled) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto end = shell("exec sleep 100", Deadline::after(50ms));
+  ASSERT_FALSE(end);
+  EXPECT_EQ(end.error().code, ErrorCode::timeout);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 10s);
+}
+
+TEST(Subprocess, PrivateMounts_AreNotTheHosts) {
+  const ScratchDirectory scratch;
+  ASSERT_TRUE(make_directory(scratch / "stage", 0755));
+  ASSERT_TRUE(make_directory(scratch / "data", 0755));
+  ASSERT_TRUE(write_file(scratch / "data/file", "seen", 0644));
+  Command command;
+  command.program = "/bin/sh";
+  command.arguments = {
+      "-c", "cat " + (scratch / "stage/0/file") + "; touch " + (scratch / "stage/0/new") + " || echo read-only"};
+  command.private_mounts = {{MountStep::Kind::tmpfs, {}, scratch / "stage"},
+                            {MountStep::Kind::make_directory, {}, scratch / "stage/0"},
+                            {MountStep::Kind::bind, scratch / "data", scratch / "stage/0"},
+                            {MountStep::Kind::protect, {}, scratch / "stage/0"}};
+  const auto end = run_command(command, Deadline::after(20s));
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_THAT(end->output, ::testing::AllOf(HasSubstr("seen"), HasSubstr("read-only")));
+  EXPECT_THAT(list_directory(scratch / "stage").value(), IsEmpty());
+  command.private_mounts = {{MountStep::Kind::bind, scratch / "absent", scratch / "stage"}};
+  EXPECT_THAT(run_command(command, Deadline::after(20s)).error().message, HasSubstr("show a source"));
+}
+
+}  // namespace
+}  // namespace cloche::oci

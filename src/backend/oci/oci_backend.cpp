@@ -1,0 +1,145 @@
+#include "backend/oci/oci_backend.hpp"
+
+#include <algorithm>
+
+#include "backend/oci/examine.hpp"
+#include "backend/oci/host.hpp"
+#include "backend/oci/oci_enclosure.hpp"
+#include "backend/oci/probe.hpp"
+#include "backend/oci/recovery.hpp"
+#include "backend/oci/sandbox_maker.hpp"
+#include "backend/oci/uncancelled.hpp"
+#include "backend/oci/utf8.hpp"
+#include "core/log.hpp"
+
+namespace cloche {
+
+namespace {
+
+using namespace std::chrono_literals;
+using oci::Host;
+using oci::MadeSandbox;
+using oci::Watch;
+
+Status validate_options(const OciOptions& options) {
+  const std::string& instance = options.instance.value;
+  const bool good = !instance.empty() && instance.size() <= 64 && instance.front() != '.' && instance.front() != '-' &&
+                    std::ranges::all_of(instance, [](unsigned char c) {
+                      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+                             c == '_' || c == '.';
+                    });
+  // These are files and directories of ours beside the instances'.
+  if (!good || instance == "uids" || instance == "stage" || instance == "probe.json") {
+    return fail(ErrorCode::invalid_argument,
+                "'" + instance + "' cannot be an instance's id: letters, digits, '-', '_' and '.', 64 at most");
+  }
+  for (const auto* path : {&options.state_dir, &options.run_dir, &options.uid_dir, &options.agent_path}) {
+    if (!is_clean_absolute_path(*path) || *path == "/" || !oci::is_utf8(*path)) {
+      return fail(ErrorCode::invalid_argument,
+                  "'" + *path + "' is not an absolute path without '..', '.' or empty parts");
+    }
+  }
+  return {};
+}
+
+// A bundle is JSON, which has no other characters.
+Status validate_text(const SandboxSpec& spec) {
+  const auto check = [](std::string_view what, const std::string& text) -> Status {
+    if (oci::is_utf8(text)) return {};
+    return fail(ErrorCode::invalid_argument, std::string(what) + " is not valid UTF-8");
+  };
+  CLOCHE_CHECK(check("work_dir", spec.work_dir));
+  CLOCHE_CHECK(check("image", spec.image));
+  CLOCHE_CHECK(check("runtime", spec.runtime));
+  for (const Mount& mount : spec.mounts) {
+    CLOCHE_CHECK(check("a mount's source", mount.source));
+    CLOCHE_CHECK(check("a mount's target", mount.target));
+  }
+  for (const auto& [key, value] : spec.labels) {
+    CLOCHE_CHECK(check("a label", key));
+    CLOCHE_CHECK(check("a label", value));
+  }
+  return {};
+}
+
+Result<MadeSandbox> make(Host& host, const SandboxSpec& spec, const Watch& watch) {
+  CLOCHE_TRY(const oci::Runtime runtime, oci::choose_runtime(host, spec.runtime, watch));
+  return oci::make_sandbox(host, spec, runtime, oci::AgentTask::serve, watch);
+}
+
+class OciBackend final : public Backend {
+ public:
+  OciBackend(Executor executor, asio::thread_pool& pool, OciOptions options)
+      : executor_(std::move(executor)), pool_(pool), host_(std::make_shared<Host>(std::move(options))) {}
+
+  std::string_view name() const override { return "oci"; }
+
+  Task<Result<std::unique_ptr<Enclosure>>> create(SandboxSpec spec, Deadline deadline) override {
+    CLOCHE_CO_CHECK(at_create(validate(spec)));
+    CLOCHE_CO_CHECK(at_create(validate_text(spec)));
+    // A cancellation stops the work at its next step; the work takes back what it made, and is waited for.
+    const Watch watch(deadline);
+    auto cancellation = co_await asio::this_coro::cancellation_state;
+    auto slot = cancellation.slot();
+    if (slot.is_connected()) slot.assign([watch](asio::cancellation_type) { watch.abandon(); });
+    if (cancellation.cancelled() != asio::cancellation_type::none) watch.abandon();
+    auto work = [host = host_, spec = std::move(spec), watch]() -> Result<MadeSandbox> {
+      return make(*host, spec, watch);
+    };
+    auto made = co_await oci::run_blocking_to_the_end(pool_, std::move(work));
+    if (slot.is_connected()) slot.clear();
+    if (!made) co_return fail(std::move(made).error().at("create sandbox"));
+    if (cancellation.cancelled() != asio::cancellation_type::none) {
+      auto undo = [host = host_, id = made->record.id.value]() -> Status {
+        return oci::remove_sandbox(*host, id, Deadline::after(10s));
+      };
+      const Status removed = co_await oci::run_blocking_to_the_end(pool_, std::move(undo));
+      if (!removed)
+        log::error("sandbox {} could not be taken back: {}", made->record.id.value, removed.error().message);
+      co_return fail(ErrorCode::cancelled, "create sandbox: cancelled");
+    }
+    co_return oci::create_oci_enclosure(executor_, pool_, host_, std::move(*made));
+  }
+
+  Task<Result<std::vector<std::unique_ptr<Enclosure>>>> recover(Deadline deadline) override {
+    auto work = [host = host_, watch = Watch(deadline)]() -> Result<std::vector<MadeSandbox>> {
+      return oci::recover_sandboxes(*host, watch);
+    };
+    auto found = co_await oci::run_blocking_to_the_end(pool_, std::move(work));
+    if (!found) co_return fail(std::move(found).error());
+    std::vector<std::unique_ptr<Enclosure>> enclosures;
+    for (MadeSandbox& each : *found)
+      enclosures.push_back(oci::create_oci_enclosure(executor_, pool_, host_, std::move(each)));
+    co_return enclosures;
+  }
+
+  Task<std::vector<Finding>> examine(Deadline deadline) override {
+    auto work = [host = host_, watch = Watch(deadline)]() -> Result<std::vector<Finding>> {
+      return oci::examine_host(*host, watch);
+    };
+    auto findings = co_await oci::run_blocking_to_the_end(pool_, std::move(work));
+    if (findings) co_return std::move(*findings);
+    std::vector<Finding> failed;
+    failed.push_back({"examination", Finding::Level::missing, findings.error().message, "try again"});
+    co_return failed;
+  }
+
+ private:
+  static Status at_create(Status status) {
+    if (status) return status;
+    return fail(std::move(status).error().at("create sandbox"));
+  }
+
+  Executor executor_;
+  asio::thread_pool& pool_;
+  std::shared_ptr<Host> host_;  // shared with work that may end after this object
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Backend>> create_oci_backend(Executor executor, asio::thread_pool& pool, OciOptions options) {
+  CLOCHE_CHECK(validate_options(options));
+  return std::make_unique<OciBackend>(std::move(executor), pool, std::move(options));
+}
+
+}  // namespace cloche

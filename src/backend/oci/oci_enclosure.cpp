@@ -1,0 +1,88 @@
+#include "backend/oci/oci_enclosure.hpp"
+
+#include "backend/oci/uncancelled.hpp"
+
+namespace cloche::oci {
+
+namespace {
+
+class OciEnclosure final : public Enclosure {
+ public:
+  OciEnclosure(Executor executor, asio::thread_pool& pool, std::shared_ptr<Host> host, MadeSandbox made)
+      : pool_(pool),
+        host_(std::move(host)),
+        record_(std::move(made.record)),
+        channel_(std::move(executor), std::move(made.ends)) {}
+
+  const SandboxId& id() const override { return record_.id; }
+  const SandboxSpec& spec() const override { return record_.spec; }
+  std::string runtime() const override { return record_.runtime; }
+  Channel& channel() override { return channel_; }
+
+  Task<Status> set_limits(const Limits& limits) override {
+    SandboxRecord changed = record_;
+    changed.spec.limits.memory = limits.memory;
+    changed.spec.limits.cpus = limits.cpus;
+    changed.spec.limits.pids = limits.pids;
+    CLOCHE_CO_CHECK(validate(changed.spec.limits));
+    if (destroyed_) co_return fail(gone());
+    auto work = [host = host_, former = record_.spec.limits, changed]() -> Status {
+      return apply(*host, former, changed);
+    };
+    Status applied = co_await run_blocking_to_the_end(pool_, std::move(work));
+    if (applied) record_.spec.limits = changed.spec.limits;
+    co_return applied;
+  }
+
+  Task<Result<Evidence>> evidence() override {
+    if (destroyed_) co_return fail(gone());
+    auto work = [host = host_, id = record_.id.value]() -> Result<Evidence> {
+      return host->cgroups()->at(id).evidence();
+    };
+    co_return co_await run_blocking(pool_, std::move(work));
+  }
+  bool has_cheap_evidence() const override { return true; }
+
+  Task<Status> destroy(Deadline deadline) override {
+    if (destroyed_) co_return Status{};
+    auto work = [host = host_, id = record_.id.value, deadline]() -> Status {
+      return remove_sandbox(*host, id, deadline);
+    };
+    Status removed = co_await run_blocking_to_the_end(pool_, std::move(work));
+    if (!removed) co_return fail(std::move(removed).error().at("destroy sandbox " + record_.id.value));
+    destroyed_ = true;
+    channel_.close();
+    co_return Status{};
+  }
+
+ private:
+  Error gone() const { return {ErrorCode::sandbox_lost, "sandbox " + record_.id.value + " has been destroyed"}; }
+
+  // The cgroup and the journal, both or none.
+  static Status apply(Host& host, const Limits& former, const SandboxRecord& changed) {
+    const RuntimeTraits* traits = find_runtime(changed.runtime);
+    if (traits == nullptr) return fail(ErrorCode::internal, "unknown runtime " + changed.runtime);
+    const Cgroup cgroup = host.cgroups()->at(changed.id.value);
+    CLOCHE_TRY(const CgroupLimits wanted, cgroup_limits_for(changed.spec.limits, *traits));
+    CLOCHE_TRY(const CgroupLimits before, cgroup_limits_for(former, *traits));
+    CLOCHE_CHECK(cgroup.set_limits(wanted));
+    Status written = write_record(host.files_of(changed.id.value).record, changed);
+    if (!written) (void)cgroup.set_limits(before);
+    return written;
+  }
+
+  asio::thread_pool& pool_;
+  std::shared_ptr<Host> host_;
+  SandboxRecord record_;
+  FifoChannel channel_;
+  bool destroyed_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Enclosure> create_oci_enclosure(Executor executor, asio::thread_pool& pool, std::shared_ptr<Host> host,
+                                                MadeSandbox made) {
+  return std::make_unique<OciEnclosure>(std::move(executor), pool, std::move(host), std::move(made));
+}
+
+}  // namespace cloche::oci

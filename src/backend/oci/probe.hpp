@@ -1,0 +1,20 @@
+// Probe: whether a runtime really works on this host, found out by running a sandbox with it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "backend/oci/host.hpp"
+#include "backend/oci/watch.hpp"
+#include "core/result.hpp"
+
+namespace cloche::oci {
+
+// Runs one sandbox whose agent prints its version. The answer is remembered until the next boot, or until the runtime
+// or the agent changes; a failure is tried again after some minutes.
+Status probe_runtime(Host& host, const Runtime& runtime, const Watch& watch);
+
+// The runtime of this name, or for "auto" the strongest that is here and passes its probe.
+Result<Runtime> choose_runtime(Host& host, std::string_view name, const Watch& watch);
+
+}  // namespace cloche::oci

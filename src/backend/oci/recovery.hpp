@@ -1,0 +1,18 @@
+// Recovery: what an earlier process of this instance left on the host is met again or removed.
+#pragma once
+
+#include <vector>
+
+#include "backend/oci/host.hpp"
+#include "backend/oci/sandbox_maker.hpp"
+#include "backend/oci/watch.hpp"
+#include "core/result.hpp"
+
+namespace cloche::oci {
+
+// Living sandboxes come back with their channels opened anew. Half-made, half-removed and dead ones are removed, and so
+// are cgroups and uid ranges that bear this instance's id and belong to nothing. What another living process of this
+// instance keeps is left alone.
+Result<std::vector<MadeSandbox>> recover_sandboxes(Host& host, const Watch& watch);
+
+}  // namespace cloche::oci

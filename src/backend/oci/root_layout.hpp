@@ -1,0 +1,28 @@
+// The root of one sandbox: the plan of its skeleton, from its image or the host, with every place that something will
+// be mounted at.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backend/oci/root_plan.hpp"
+#include "core/result.hpp"
+#include "sandbox/spec.hpp"
+
+namespace cloche::oci {
+
+// A caller's mount with what its source is.
+struct SourcedMount {
+  Mount mount;
+  PathKind kind = PathKind::directory;
+};
+
+// Looks at the sources; the result is in the order of mounting, outer before inner. not_found for a source that is not
+// there, invalid_argument for one that is neither file nor directory, and for targets that cannot be together.
+Result<std::vector<SourcedMount>> look_at_mounts(const std::vector<Mount>& mounts);
+
+// `image_root`: empty for the host's own programs. `agent`: a file of Cloche's own, on the skeletons' file system.
+Result<RootPlan> plan_root(const SandboxSpec& spec, const std::string& image_root, const std::string& agent,
+                           const std::vector<SourcedMount>& mounts);
+
+}  // namespace cloche::oci

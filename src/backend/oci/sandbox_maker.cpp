@@ -1,0 +1,252 @@
+#include "backend/oci/sandbox_maker.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/json/serialize.hpp>
+#include <cerrno>
+
+#include "backend/oci/bundle.hpp"
+#include "backend/oci/files.hpp"
+#include "backend/oci/private_mounts.hpp"
+#include "backend/oci/root_layout.hpp"
+#include "backend/oci/root_skeleton.hpp"
+#include "backend/oci/subprocess.hpp"
+#include "core/log.hpp"
+
+namespace cloche::oci {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// For taking back, whatever the caller's own deadline was.
+constexpr auto time_to_undo = 10s;
+
+// While a runtime starts it needs more than a small sandbox has, and time that a small share would stretch to seconds.
+// Nothing of a caller runs yet.
+CgroupLimits limits_while_starting(const CgroupLimits& final_limits) {
+  return {std::max(final_limits.memory, mib(256)), 0, std::max<std::uint32_t>(final_limits.pids, 512)};
+}
+
+// Takes back what was made unless all went well.
+class Undo {
+ public:
+  Undo(Host& host, std::string id) : host_(host), id_(std::move(id)) {}
+  Undo(const Undo&) = delete;
+  Undo& operator=(const Undo&) = delete;
+  ~Undo() {
+    if (kept_) return;
+    if (const Status removed = remove_sandbox(host_, id_, Deadline::after(time_to_undo)); !removed) {
+      log::error("sandbox {} could not be taken back: {}", id_, removed.error().message);
+    }
+  }
+  void keep() { kept_ = true; }
+
+ private:
+  Host& host_;
+  std::string id_;
+  bool kept_ = false;
+};
+
+Status make_sandbox_directory(const Host& host, const SandboxFiles& files) {
+  // The instance's last sandbox may be taking the directories with it at this moment.
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    const Status parents = host.make_instance_directories();
+    if (!parents && parents.error().code != ErrorCode::not_found) return parents;
+    if (::mkdir(files.directory.c_str(), 0700) == 0) return {};
+    if (errno != ENOENT) break;
+  }
+  return fail_errno("make directory " + files.directory);
+}
+
+// The host's side of one sandbox, put together step by step.
+class Making {
+ public:
+  Making(Host& host, const SandboxSpec& spec, const Runtime& runtime, AgentTask task, const Watch& watch)
+      : host_(host), runtime_(runtime), task_(task), watch_(watch) {
+    record_.id.value = "s-" + random_hex(10);
+    record_.spec = spec;
+    record_.runtime = std::string(runtime.traits->name);
+    record_.keeper = identify_self();
+    record_.boot = host.boot();
+    files_ = host.files_of(record_.id.value);
+  }
+
+  Result<MadeSandbox> run() {
+    if (!host_.cgroups()) return fail(host_.cgroups().error());
+    CLOCHE_TRY(const CgroupLimits limits, cgroup_limits_for(record_.spec.limits, *runtime_.traits));
+    CLOCHE_TRY(BundleParts parts, prepare_root());
+    CLOCHE_CHECK(watch_.check("create sandbox"));
+
+    Undo undo(host_, record_.id.value);
+    // The directory alone is a journal already: one without a record is removed, with all that bears its name.
+    CLOCHE_CHECK(make_sandbox_directory(host_, files_));
+    CLOCHE_TRY(parts.uids, host_.uids().claim(record_.id.value));
+    record_.uid_slot = parts.uids.slot;
+    CLOCHE_CHECK(write_record(files_.record, record_));
+    CLOCHE_CHECK(write_file(files_.config, boost::json::serialize(make_bundle(record_.spec, parts)), 0600));
+    CLOCHE_CHECK(make_fifos(files_.to_agent, files_.from_agent));
+
+    const Cgroup cgroup = host_.cgroups()->at(record_.id.value);
+    CLOCHE_CHECK(cgroup.create());
+    CLOCHE_CHECK(cgroup.set_limits(limits_while_starting(limits)));
+    CLOCHE_CHECK(watch_.check("create sandbox"));
+    MadeSandbox made;
+    CLOCHE_TRY(made.ends, start(cgroup));
+    CLOCHE_CHECK(cgroup.set_limits(limits));
+    cgroup.restart_peak();
+    record_.state = SandboxRecord::State::running;
+    CLOCHE_CHECK(write_record(files_.record, record_));
+    CLOCHE_CHECK(watch_.check("create sandbox"));
+    undo.keep();
+    made.record = std::move(record_);
+    return made;
+  }
+
+ private:
+  // Everything that sandboxes share: unpacked image, skeleton, the agent's copy. Nothing of it is taken back.
+  Result<BundleParts> prepare_root() {
+    CLOCHE_CHECK(host_.make_shared_directories());
+    const SandboxSpec& spec = record_.spec;
+    CLOCHE_TRY(const auto agent, host_.agent().ensure());
+    std::string image_root;
+    if (!spec.image.empty()) {
+      CLOCHE_TRY(image_root, host_.images().root_of(spec.image, watch_));
+    }
+    CLOCHE_TRY(const auto mounts, look_at_mounts(spec.mounts));
+    CLOCHE_TRY(const RootPlan plan, plan_root(spec, image_root, agent.path, mounts));
+    CLOCHE_TRY(const std::string skeleton, ensure_skeleton(host_.roots_directory(), plan));
+
+    CLOCHE_TRY(std::string mountinfo, read_file("/proc/self/mountinfo"));
+    Stage stage(host_.stage_directory(), std::move(mountinfo));
+    if (const CgroupMount* v2 = host_.cgroup_layout().v2(); v2 != nullptr && host_.cgroup_layout().kind() == "hybrid" &&
+                                                            runtime_.traits->hybrid == RuntimeTraits::Hybrid::refuses) {
+      stage.hide(v2->mount_point);
+    }
+    BundleParts parts;
+    CLOCHE_TRY(parts.root, stage.show_root(skeleton));
+    for (const RootBind& bind : plan.binds) {
+      CLOCHE_TRY(BundleBind shown, show(stage, bind.source, bind.target, bind.kind, Access::read_only));
+      parts.root_binds.push_back(std::move(shown));
+    }
+    for (const SourcedMount& each : mounts) {
+      CLOCHE_TRY(BundleBind shown, show(stage, each.mount.source, each.mount.target, each.kind, each.mount.access));
+      parts.mounts.push_back(std::move(shown));
+    }
+    private_mounts_ = std::move(stage).take_steps();
+    parts.agent_arguments = {task_ == AgentTask::serve ? "init" : "version"};
+    parts.seccomp = runtime_.traits->seccomp;
+    parts.proc = runtime_.traits->proc;
+    if (runtime_.traits->cgroups == RuntimeTraits::Cgroups::given_ours) {
+      parts.cgroup_path = host_.cgroups()->path_for_runtime(record_.id.value);
+    }
+    return parts;
+  }
+
+  static Result<BundleBind> show(Stage& stage, const std::string& source, const std::string& target, PathKind kind,
+                                 Access access) {
+    CLOCHE_TRY(const bool noexec, is_noexec(source));
+    CLOCHE_TRY(std::string shown, stage.show(source, kind, access));
+    using Execution = BundleBind::Execution;
+    return BundleBind{std::move(shown), target, access, noexec ? Execution::forbidden : Execution::allowed};
+  }
+
+  Result<FifoEnds> start(const Cgroup& cgroup) {
+    CLOCHE_TRY(FifoEnds server, open_server_ends(files_.to_agent, files_.from_agent));
+    CLOCHE_TRY(const FifoEnds agent, open_agent_ends(files_.to_agent, files_.from_agent));
+    CLOCHE_TRY(const CgroupEntrance entrance, cgroup.open_entrance());
+    CLOCHE_TRY(const UniqueFd errors, make_bounded_memory(kib(64)));
+    RuntimeStart start;
+    start.id = record_.id.value;
+    start.bundle = files_.directory;
+    start.notes = files_.notes;
+    start.pid_file = files_.pid_file;
+    start.in = agent.to_agent.get();
+    start.out = agent.from_agent.get();
+    start.err = errors.get();
+    start.entrance = &entrance;
+    start.private_mounts = std::move(private_mounts_);
+    CLOCHE_TRY(const pid_t pid, start_sandbox(runtime_, std::move(start), watch_.deadline()));
+    CLOCHE_CHECK(look_at_first_process(cgroup, pid, errors.get()));
+    return server;
+  }
+
+  // Believes nobody: process 1 is alive, and it is in our cgroups.
+  Status look_at_first_process(const Cgroup& cgroup, pid_t pid, int errors) {
+    const auto process = identify(pid);
+    if (process) {
+      CLOCHE_TRY(const bool held, cgroup.holds(pid));
+      record_.first = *process;
+      if (held) return {};
+      if (is_alive(*process)) {
+        kill_process(*process);
+        return fail(ErrorCode::unsupported,
+                    record_.runtime + " moved the sandbox's first process out of its cgroup: limits would not hold");
+      }
+    }
+    if (task_ == AgentTask::answer) return {};
+    return fail(ErrorCode::sandbox_lost, "the agent ended at once: " + read_bounded_memory(errors));
+  }
+
+  Host& host_;
+  const Runtime& runtime_;
+  AgentTask task_;
+  Watch watch_;
+  SandboxRecord record_;
+  SandboxFiles files_;
+  std::vector<MountStep> private_mounts_;
+};
+
+// The uids of a sandbox whose journal does not say which they are.
+Status release_unknown_uids(const Host& host, const std::string& id) {
+  CLOCHE_TRY(const auto claims, host.uids().claims());
+  for (const auto& claim : claims) {
+    if (claim.sandbox == id) CLOCHE_CHECK(host.uids().release(claim.range, id));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<CgroupLimits> cgroup_limits_for(const Limits& limits, const RuntimeTraits& traits) {
+  if (limits.memory < traits.least_memory) {
+    return fail(ErrorCode::unsupported, "the runtime " + std::string(traits.name) + " needs a memory limit of " +
+                                            to_string(traits.least_memory) +
+                                            " or more, for its own kernel is in it; given was " +
+                                            to_string(limits.memory));
+  }
+  return CgroupLimits{limits.memory, limits.cpus, limits.pids + traits.own_threads};
+}
+
+Result<MadeSandbox> make_sandbox(Host& host, const SandboxSpec& spec, const Runtime& runtime, AgentTask task,
+                                 const Watch& watch) {
+  return Making(host, spec, runtime, task, watch).run();
+}
+
+Status remove_sandbox(Host& host, const std::string& id, Deadline deadline) {
+  const SandboxFiles files = host.files_of(id);
+  auto record = read_record(files.record);
+  if (record) {
+    record->state = SandboxRecord::State::destroying;
+    (void)write_record(files.record, *record);
+    if (record->boot == host.boot()) kill_process(record->first);
+  }
+  if (host.cgroups()) {
+    const Cgroup cgroup = host.cgroups()->at(id);
+    CLOCHE_CHECK(cgroup.kill_all(deadline));
+    CLOCHE_CHECK(cgroup.remove(deadline));
+  }
+  if (record && record->uid_slot) {
+    CLOCHE_CHECK(host.uids().release(UidRange{*record->uid_slot}, id));
+  } else {
+    CLOCHE_CHECK(release_unknown_uids(host, id));
+  }
+  // The journal goes last: until then `recover` finds what is left.
+  CLOCHE_CHECK(remove_tree(files.directory));
+  if (::rmdir(host.sandboxes_directory().c_str()) == 0) ::rmdir(host.instance_directory().c_str());
+  return {};
+}
+
+}  // namespace cloche::oci

@@ -1,0 +1,38 @@
+// Makes sandboxes and removes them: all the blocking steps, in order, each journalled before it is done.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backend/oci/fifo_channel.hpp"
+#include "backend/oci/host.hpp"
+#include "backend/oci/record.hpp"
+#include "backend/oci/watch.hpp"
+#include "core/result.hpp"
+#include "sandbox/spec.hpp"
+
+namespace cloche::oci {
+
+struct MadeSandbox {
+  SandboxRecord record;
+  FifoEnds ends;  // the server's
+};
+
+// What process 1 is asked to do.
+enum class AgentTask {
+  serve,   // `agent init`: lives until it is killed
+  answer,  // `agent version`: prints one line and ends, perhaps before anybody looks
+};
+
+// Makes a sandbox with this runtime and starts the agent in it. Whatever fails, or when the watch says stop, all of it
+// is taken back.
+Result<MadeSandbox> make_sandbox(Host& host, const SandboxSpec& spec, const Runtime& runtime, AgentTask task,
+                                 const Watch& watch);
+
+// Ends and removes all that this id names. What is left past the deadline is in the error, and the journal stays.
+Status remove_sandbox(Host& host, const std::string& id, Deadline deadline);
+
+// What the cgroup is told for a caller's limits. unsupported when the runtime itself needs more.
+Result<CgroupLimits> cgroup_limits_for(const Limits& limits, const RuntimeTraits& traits);
+
+}  // namespace cloche::oci

@@ -1,0 +1,50 @@
+// UidRanges: every sandbox has 65,536 uids and gids of the host that no other sandbox on this host has.
+//
+// A claim is a file named by its slot in one directory for the whole host, so that instances and processes that know
+// nothing of each other do not meet. It appears with its content, or not at all.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+
+namespace cloche::oci {
+
+struct UidRange {
+  static constexpr std::uint32_t size = 65536;
+  static constexpr std::uint32_t base =
+      0x7000'0000;  // far from users, from `nobody` and from /etc/subuid's usual ranges
+  static constexpr std::uint32_t slots = 4096;
+
+  std::uint32_t slot = 0;
+
+  std::uint32_t first() const { return base + slot * size; }
+  bool operator==(const UidRange&) const = default;
+};
+
+class UidRanges {
+ public:
+  UidRanges(std::string directory, std::string instance);
+
+  // A range that nobody has. limit_reached when all are taken.
+  Result<UidRange> claim(const std::string& sandbox) const;
+  // Gives the range back, if this sandbox of this instance has it.
+  Status release(UidRange range, const std::string& sandbox) const;
+
+  struct Claim {
+    UidRange range;
+    std::string sandbox;
+  };
+  // Those of this instance.
+  Result<std::vector<Claim>> claims() const;
+  // How many anybody has.
+  Result<std::uint32_t> taken() const;
+
+ private:
+  std::string directory_;
+  std::string instance_;
+};
+
+}  // namespace cloche::oci

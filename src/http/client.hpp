@@ -1,0 +1,38 @@
+// Client: HTTP/1.1 requests to one endpoint, in coroutines. Connections are kept and used again.
+//
+// Every step ends by the deadline. Errors: `unavailable` when the server cannot be reached or hangs up, `timeout`,
+// `protocol` when it does not speak HTTP, `limit_reached` when it says too much. A response with an error status is a
+// response, not an error. A cancelled task throws and its connection is dropped.
+#pragma once
+
+#include <memory>
+
+#include "http/endpoint.hpp"
+#include "http/message.hpp"
+
+namespace cloche::http {
+
+class Client {
+ public:
+  Client(Executor executor, Endpoint endpoint);
+  ~Client();
+
+  const Endpoint& endpoint() const;
+
+  // The whole response, its body in memory.
+  Task<Result<Response>> send(Request request, Deadline deadline);
+
+  // Hands the body to `sink` piece by piece if the status says success; else the body is in the response.
+  Task<Result<Response>> stream(Request request, BodySink sink, Deadline deadline);
+
+  // Asks to switch to `protocol`. The server agrees by 101, or by a plain 200 without a length, as Docker engines did
+  // once; then the connection is the caller's.
+  Task<Result<Upgrade>> upgrade(Request request, std::string protocol, Deadline deadline);
+
+ private:
+  struct Impl;
+  // Shared, so that a request that outlives the client still has its pool.
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace cloche::http

@@ -1,0 +1,39 @@
+// Endpoint: where an HTTP server is reached.
+#pragma once
+
+#include <string>
+#include <variant>
+
+namespace cloche::http {
+
+struct UnixEndpoint {
+  std::string path;
+};
+
+struct TcpEndpoint {
+  std::string host;
+  std::string port;
+};
+
+// PEM files of one client. The server's certificate must be signed by `authority` and name the host.
+struct TlsFiles {
+  std::string authority;
+  std::string certificate;
+  std::string key;
+};
+
+struct TlsEndpoint {
+  std::string host;
+  std::string port;
+  TlsFiles files;
+};
+
+using Endpoint = std::variant<UnixEndpoint, TcpEndpoint, TlsEndpoint>;
+
+// For messages: `unix:///run/x.sock`, `tcp://host:80`, `tls://host:443`.
+std::string describe(const Endpoint& endpoint);
+
+// The value of the Host header. A unix socket has no host; servers want one all the same.
+std::string host_header(const Endpoint& endpoint);
+
+}  // namespace cloche::http

@@ -1,0 +1,35 @@
+// Stream: a connected byte stream over whatever transport, with a deadline on every step.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "core/task.hpp"
+#include "http/endpoint.hpp"
+
+namespace cloche::http {
+
+// One reader and one writer at a time. A step whose deadline passes fails with `timeout`, and the stream is closed by
+// it: what was half done cannot be taken up again. Throws only when the task is cancelled.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+
+  // Some bytes; 0 when the other side has ended the stream in good order.
+  virtual Task<Result<std::size_t>> read_some(std::span<char> into, Deadline deadline) = 0;
+  virtual Task<Status> write_all(std::string_view bytes, Deadline deadline) = 0;
+
+  // Ends pending steps with the error `cancelled`.
+  virtual void close() = 0;
+
+  // True while nothing has arrived, not even the other side's end: what a connection must be like to be used again.
+  virtual bool is_quiet() = 0;
+};
+
+// Connects, TLS handshake included. `unavailable` when nobody answers there, `permission_denied` when we may not ask or
+// a certificate does not convince.
+Task<Result<std::unique_ptr<Stream>>> open_stream(Executor executor, const Endpoint& endpoint, Deadline deadline);
+
+}  // namespace cloche::http
