@@ -38,7 +38,8 @@ Task<> converse(cloche::async::Sandbox& sandbox) {
   cloche::ExecSpec other = cloche::ExecSpec::shell("cd / && echo *");
   other.env["LC_ALL"] = "C";
   const auto listed = co_await sandbox.run(std::move(other));
-  std::cout << "beside " << (listed.out.find("workspace") != std::string::npos ? "the root has a workspace\n" : listed.out);
+  std::cout << "beside "
+            << (listed.out.find("workspace") != std::string::npos ? "the root has a workspace\n" : listed.out);
 
   exec.close_stdin();
   auto end = co_await exec.next();

@@ -27,7 +27,8 @@ void use(cloche::Sandbox& sandbox) {
 
   sandbox.write_file("notes/list.txt", "bread\nmilk\n");
   sandbox.run(cloche::ExecSpec::shell("echo tea >> notes/list.txt"));
-  std::cout << "a file holds " << sandbox.stat("notes/list.txt").size << " bytes:\n" << sandbox.read_file("notes/list.txt");
+  std::cout << "a file holds " << sandbox.stat("notes/list.txt").size << " bytes:\n"
+            << sandbox.read_file("notes/list.txt");
   for (const auto& match : sandbox.grep(".", "^t").matches) {
     std::cout << match.path << ", line " << match.line << ": " << match.text << "\n";
   }

@@ -1,6 +1,7 @@
 // `cloche run FILE`: one program in one fresh sandbox. Its output and exit code are the program's own.
 #include <unistd.h>
 
+#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/io_context.hpp>
@@ -14,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
 #include "cli/command.hpp"
 #include "cli/engine_flags.hpp"
@@ -190,7 +192,7 @@ int run(const RunFlags& flags) {
       }));
   io.run();
   io.restart();
-  asio::co_spawn(io, [&]() -> async::Task<> { co_await engine.close(); }, asio::detached);
+  asio::co_spawn(io, [&] { return engine.close(); }, [](std::exception_ptr) {});
   io.run();
   if (interrupted_by != 0) return 128 + interrupted_by;
   if (failure) std::rethrow_exception(failure);

@@ -16,7 +16,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr std::size_t piece_size = 64 * 1024;
+constexpr std::size_t piece_size = 65536;
 
 bool can_be_waited_for(int fd) {
   struct stat about{};

@@ -35,7 +35,7 @@ Request post(std::string target, std::string body) {
 // A server and a client of it, and a test body that runs while both live.
 class HttpClient : public ::testing::Test {
  protected:
-  void run(std::function<Task<>()> body) {
+  void run(const std::function<Task<>()>& body) {
     EXPECT_TRUE(run_to_end(io_, [this, body]() -> Task<> {
       co_await body();
       co_await server_.stop();

@@ -18,7 +18,7 @@ using asio::ip::tcp;
 namespace ssl = asio::ssl;
 
 class Tls : public ::testing::Test {
- protected:
+ public:
   Tls() {
     for (const auto& directory : {ours_, theirs_}) {
       std::filesystem::create_directories(directory);
@@ -31,6 +31,7 @@ class Tls : public ::testing::Test {
   }
   ~Tls() override { std::filesystem::remove_all(root_); }
 
+ protected:
   // Answers one request on one connection.
   Task<> serve_once() {
     auto socket = co_await acceptor_.async_accept(asio::use_awaitable);

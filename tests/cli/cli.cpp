@@ -48,7 +48,8 @@ std::vector<std::string> Cli::traces_of(const Target& target, const std::string&
   };
   add_if_there(run_dir() / instance);
   add_if_there("/sys/fs/cgroup/cloche/" + instance);
-  for (const auto& hierarchy : fs::directory_iterator("/sys/fs/cgroup")) add_if_there(hierarchy.path() / "cloche" / instance);
+  for (const auto& hierarchy : fs::directory_iterator("/sys/fs/cgroup"))
+    add_if_there(hierarchy.path() / "cloche" / instance);
   if (target.backend == "docker") {
     CommandSpec list = cloche({});
     list.argv = {"docker", "ps", "-aq", "--filter", "label=cloche.instance=" + instance};

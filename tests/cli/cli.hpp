@@ -31,7 +31,9 @@ class Cli : public testing::Test {
   CommandSpec cloche(std::vector<std::string> arguments) const;
   // `cloche run` on a backend and runtime.
   CommandSpec cloche_run(const Target& target, std::vector<std::string> arguments) const;
-  CommandSpec cloche_run(std::vector<std::string> arguments) const { return cloche_run({"oci", "crun"}, std::move(arguments)); }
+  CommandSpec cloche_run(std::vector<std::string> arguments) const {
+    return cloche_run({"oci", "crun"}, std::move(arguments));
+  }
 
   // The id under which a `cloche` that runs now makes its sandboxes; empty when there is none.
   std::string instance(const Target& target) const;

@@ -30,7 +30,8 @@ TEST_F(CliDoctor, Json_HasAFindingForEachThing) {
 }
 
 TEST_F(CliDoctor, BackendThatCannotWork_IsInTheExitCode) {
-  const CommandEnd end = run_command(cloche({"doctor", "--backend", "docker", "--docker-host", "unix:///nowhere/docker.sock"}));
+  const CommandEnd end =
+      run_command(cloche({"doctor", "--backend", "docker", "--docker-host", "unix:///nowhere/docker.sock"}));
   EXPECT_EQ(end.exit_code, 69);
   EXPECT_THAT(end.out, HasSubstr("/nowhere/docker.sock"));
   EXPECT_THAT(end.out, HasSubstr("-> "));

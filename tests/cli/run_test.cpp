@@ -14,7 +14,8 @@ TEST_P(CliOn, Hello_PrintsTheSameEverywhere) {
 }
 
 TEST_P(CliOn, Json_HasOutcomeTimesAndPeakMemory) {
-  const std::string file = source("busy.py", "import sys\nsum(range(3_000_000))\nprint('out'); print('err', file=sys.stderr); sys.exit(7)\n");
+  const std::string file = source(
+      "busy.py", "import sys\nsum(range(3_000_000))\nprint('out'); print('err', file=sys.stderr); sys.exit(7)\n");
   const CommandEnd end = run_command(cloche_run(GetParam(), {"--json", file}));
   EXPECT_EQ(end.exit_code, 7) << end.err;
   const auto json = parse_json(end.out);
@@ -47,7 +48,8 @@ INSTANTIATE_TEST_SUITE_P(Backends, CliOn,
                          [](const auto& target) { return target.param.name(); });
 
 TEST_F(CliRun, ExitCodeAndSignals_PassThrough) {
-  for (const auto& [text, code] : {std::pair{"exit 0", 0}, {"exit 1", 1}, {"exit 64", 64}, {"exit 255", 255}, {"kill -SEGV $$", 139}}) {
+  for (const auto& [text, code] :
+       {std::pair{"exit 0", 0}, {"exit 1", 1}, {"exit 64", 64}, {"exit 255", 255}, {"kill -SEGV $$", 139}}) {
     EXPECT_EQ(run_command(cloche_run({source("end.sh", text)})).exit_code, code) << text;
   }
 }

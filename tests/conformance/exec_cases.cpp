@@ -150,7 +150,7 @@ CONFORMANCE(Terminal_IsOneAndCanBeResized) {
 }
 
 CONFORMANCE(TerminalInterruptCharacter_InterruptsTheProgram) {
-  if (target().is_gvisor()) GTEST_SKIP() << "gVisor's terminals make no signals of characters; Exec::signal does";
+  if (target().is_gvisor()) CLOCHE_DOES_NOT_APPLY("gVisor's terminals make no signals of characters; Exec::signal does");
   in_sandbox([](LiveSandbox& sandbox) -> Task<> {
     ExecSpec spec = ExecSpec::shell("echo ready; exec sleep 100");
     spec.terminal = TerminalSize{};

@@ -65,7 +65,7 @@ CONFORMANCE(RootFilesystem_IsReadOnlyAndWorkPlacesAreNot) {
 
 CONFORMANCE(KernelSurface_IsClosed) {
   if (fake_has_no("walls")) return;
-  if (target().is_gvisor()) GTEST_SKIP() << "the kernel a program meets is gVisor's, with devices and calls of its own";
+  if (target().is_gvisor()) CLOCHE_DOES_NOT_APPLY("the kernel a program meets is gVisor's, with devices and calls of its own");
   in_sandbox([](LiveSandbox& sandbox) -> Task<> {
     // Numbers of x86-64: mount, umount2, pivot_root, chroot, swapon, reboot, sethostname, init_module, kexec_load, bpf,
     // perf_event_open, keyctl, add_key, request_key, unshare(all), setns, open_by_handle_at, userfaultfd, settimeofday,
@@ -111,7 +111,7 @@ CONFORMANCE(ProcAndSys_HideTheHost) {
 
 CONFORMANCE(Devices_AreTheHarmlessOnes) {
   if (fake_has_no("walls")) return;
-  if (target().is_gvisor()) GTEST_SKIP() << "the devices a program meets are gVisor's own";
+  if (target().is_gvisor()) CLOCHE_DOES_NOT_APPLY("the devices a program meets are gVisor's own");
   in_sandbox([](LiveSandbox& sandbox) -> Task<> {
     const auto ran = co_await run_python(sandbox,
                                          "import os, stat\n"
@@ -128,7 +128,7 @@ CONFORMANCE(Devices_AreTheHarmlessOnes) {
 
 CONFORMANCE(Processes_AreLimited) {
   if (fake_has_no("walls")) return;
-  if (target().is_gvisor()) GTEST_SKIP() << "gVisor counts its own threads in; see the limit's test in the oci backend";
+  if (target().is_gvisor()) CLOCHE_DOES_NOT_APPLY("gVisor counts its own threads in; see the limit's test in the oci backend");
   in_sandbox([](LiveSandbox& sandbox) -> Task<> {
     const auto ran = co_await run_python(sandbox,
                                          "import os, time\n"
@@ -198,7 +198,7 @@ CONFORMANCE(CpuShare_IsLimited) {
 
 CONFORMANCE(LimitsOfALivingSandbox_CanBeChanged) {
   if (fake_has_no("limits")) return;
-  if (target().is_gvisor()) GTEST_SKIP() << "a memory kill ends a whole gVisor sandbox";
+  if (target().is_gvisor()) CLOCHE_DOES_NOT_APPLY("a memory kill ends a whole gVisor sandbox");
   in_sandbox([](LiveSandbox& sandbox) -> Task<> {
     const char* hog = "x = bytearray(200 << 20); print(len(x) >> 20)";
     const auto before = co_await run_python(sandbox, hog);

@@ -144,7 +144,7 @@ CONFORMANCE(MemoryKilledChildOfAShell_IsAtItsMemoryLimit) {
 
 CONFORMANCE(ProgramAfterAMemoryKill_IsNotBlamedForIt) {
   if (fake_has_no("memory limit")) return;
-  if (target().is_gvisor()) GTEST_SKIP() << "a memory kill ends a whole gVisor sandbox";
+  if (target().is_gvisor()) CLOCHE_DOES_NOT_APPLY("a memory kill ends a whole gVisor sandbox");
   auto small = spec();
   small.limits.memory = mib(64);
   in_sandbox(small, [](LiveSandbox& sandbox) -> Task<> {

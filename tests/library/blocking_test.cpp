@@ -210,6 +210,7 @@ TEST_F(Blocking, ManyThreads_EachGetsItsOwnAnswer) {
   Sandbox sandbox = engine.create(spec());
   std::vector<std::thread> threads;
   std::vector<std::string> answers(8);
+  threads.reserve(answers.size());
   for (std::size_t i = 0; i < answers.size(); ++i) {
     threads.emplace_back([&, i] { answers[i] = sandbox.run(ExecSpec::shell("echo " + std::to_string(i))).out; });
   }

@@ -24,8 +24,9 @@ TEST_F(Installed, ExampleOutsideTheTree_BuildsAndRuns) {
   const std::string build = scratch_.path() / "build";
   const std::string place = scratch_.path() / "place";
   ASSERT_NO_FATAL_FAILURE(succeed({CLOCHE_CMAKE, "--install", CLOCHE_BUILD_DIR, "--prefix", prefix}));
-  ASSERT_NO_FATAL_FAILURE(succeed({CLOCHE_CMAKE, "-S", CLOCHE_EXAMPLES "/embed", "-B", build, "-G", "Ninja",
-                                   "-DCMAKE_PREFIX_PATH=" + prefix, std::string("-DCMAKE_CXX_COMPILER=") + CLOCHE_CXX}));
+  ASSERT_NO_FATAL_FAILURE(
+      succeed({CLOCHE_CMAKE, "-S", CLOCHE_EXAMPLES "/embed", "-B", build, "-G", "Ninja",
+               "-DCMAKE_PREFIX_PATH=" + prefix, std::string("-DCMAKE_CXX_COMPILER=") + CLOCHE_CXX}));
   ASSERT_NO_FATAL_FAILURE(succeed({CLOCHE_CMAKE, "--build", build}));
 
   const CommandEnd blocking = run_command({.argv = {build + "/embed", place}});

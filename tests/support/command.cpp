@@ -33,12 +33,14 @@ std::vector<std::string> environment(const std::map<std::string, std::string>& c
   }
   for (const auto& [name, value] : changes) all[name] = value;
   std::vector<std::string> entries;
-  for (const auto& [name, value] : all) entries.push_back(name + "=" + value);
+  entries.reserve(all.size());
+  for (const auto& [name, value] : all) entries.emplace_back(name).append("=").append(value);
   return entries;
 }
 
 std::vector<char*> pointers_to(std::vector<std::string>& strings) {
   std::vector<char*> pointers;
+  pointers.reserve(strings.size() + 1);
   for (auto& text : strings) pointers.push_back(text.data());
   pointers.push_back(nullptr);
   return pointers;

@@ -66,6 +66,7 @@ TEST(Demultiplexer, EverySplitInThree_YieldsSameStreams) {
 TEST(Demultiplexer, ByteByByte_YieldsSameStreams) {
   Demultiplexer demultiplexer;
   std::vector<std::string_view> parts;
+  parts.reserve(sample.size());
   for (std::size_t i = 0; i < sample.size(); ++i) parts.push_back(std::string_view(sample).substr(i, 1));
   const auto heard = hear(demultiplexer, parts);
   ASSERT_TRUE(heard);

@@ -18,7 +18,7 @@ using testing::frame;
 
 class BackendOverFakeEngine : public ::testing::Test {
  protected:
-  void run(std::function<Task<>()> body) {
+  void run(const std::function<Task<>()>& body) {
     EXPECT_TRUE(http::testing::run_to_end(io_, [this, body]() -> Task<> {
       co_await body();
       co_await engine_.server().stop();
@@ -45,7 +45,7 @@ class BackendOverFakeEngine : public ::testing::Test {
     co_return all;
   }
   // Makes a sandbox and says how reading from its channel went.
-  void expect_reading(std::string expected) {
+  void expect_reading(const std::string& expected) {
     run([this, expected]() -> Task<> {
       auto made = backend();
       auto wanted = spec();
@@ -59,8 +59,8 @@ class BackendOverFakeEngine : public ::testing::Test {
       EXPECT_TRUE(engine_.containers.empty());
     });
   }
-  void expect_refusal(ErrorCode code, std::string words) { expect_refusal(spec(), code, std::move(words)); }
-  void expect_refusal(SandboxSpec wanted, ErrorCode code, std::string words) {
+  void expect_refusal(ErrorCode code, const std::string& words) { expect_refusal(spec(), code, words); }
+  void expect_refusal(const SandboxSpec& wanted, ErrorCode code, const std::string& words) {
     run([this, wanted, code, words]() -> Task<> {
       auto made = backend();
       auto copy = wanted;
@@ -388,7 +388,7 @@ TEST_F(BackendOverFakeEngine, DerivedImageThatSomebodyRemoved_IsDerivedAgain) {
   });
 }
 
-json::object labelled(std::map<std::string, std::string> labels) {
+json::object labelled(const std::map<std::string, std::string>& labels) {
   json::object all;
   for (const auto& [name, value] : labels) all[name] = value;
   return json::object{

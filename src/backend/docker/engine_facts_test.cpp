@@ -18,7 +18,7 @@ EngineFacts facts_without(std::string_view member) {
 TEST(ChooseRuntime, Auto_PrefersGvisorElseTheDefault) {
   EngineFacts facts = facts_without("");
   EXPECT_EQ(choose_runtime(facts, "auto"), "runc");
-  facts.runtimes.push_back("runsc");
+  facts.runtimes.emplace_back("runsc");
   EXPECT_EQ(choose_runtime(facts, "auto"), "runsc");
   EXPECT_EQ(choose_runtime(facts, "crun"), "crun");
 }

@@ -23,7 +23,7 @@ class EngineCalls : public ::testing::Test {
  protected:
   EngineCalls() { server_.on("GET /version", 200, R"({"ApiVersion":"1.41","MinAPIVersion":"1.12"})"); }
 
-  void run(std::function<Task<>()> body) {
+  void run(const std::function<Task<>()>& body) {
     EXPECT_TRUE(http::testing::run_to_end(io_, [this, body]() -> Task<> {
       co_await body();
       co_await server_.stop();

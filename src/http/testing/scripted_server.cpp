@@ -82,7 +82,7 @@ void ScriptedServer::on(std::string beginning, Handler handler) {
   handlers_.emplace_back(std::move(beginning), std::move(handler));
 }
 
-void ScriptedServer::on(std::string beginning, int status, std::string body) {
+void ScriptedServer::on(std::string beginning, int status, const std::string& body) {
   on(std::move(beginning),
      [status, body](ReceivedRequest, Peer& peer) -> Task<> { co_await peer.reply(status, body); });
 }

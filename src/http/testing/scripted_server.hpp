@@ -49,7 +49,7 @@ class ScriptedServer {
   // Answers requests whose "METHOD target" begins so. The latest that fits is taken.
   void on(std::string beginning, Handler handler);
   // The same with a fixed answer.
-  void on(std::string beginning, int status, std::string body);
+  void on(std::string beginning, int status, const std::string& body);
 
   // "METHOD target" of all requests so far, and how many connections they came over.
   const std::vector<std::string>& requests() const { return requests_; }

@@ -1,5 +1,5 @@
-// The frame decoder on any bytes, split anywhere: it neither crashes nor buffers more than it was fed, the split changes
-// nothing, and what it hands out is written back as the very frame it was.
+// The frame decoder on any bytes, split anywhere: it neither crashes nor buffers more than it was fed, the split
+// changes nothing, and what it hands out is written back as the very frame it was.
 //
 // Input: a byte whose low bit says what a broken seal does and whose other bits say how many sizes follow; the sizes of
 // the pieces, taken in turn; the bytes.

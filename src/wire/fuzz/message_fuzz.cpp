@@ -41,7 +41,8 @@ void try_as_each(std::string_view fields) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view fields(reinterpret_cast<const char*>(data), size);
   try_as_each<Hello, Ready, Credit, Closed>(fields);
-  try_as_each<ExecRequest, ExecStarted, ExecEnded, ExecSignal, ExecResize, ExecListRequest, ExecList, ExecAttachRequest>(fields);
+  try_as_each<ExecRequest, ExecStarted, ExecEnded, ExecSignal, ExecResize, ExecListRequest, ExecList,
+              ExecAttachRequest>(fields);
   try_as_each<TcpRequest, TcpConnected, ResetRequest, ResetReport, ZygoteRequest>(fields);
   try_as_each<FileRequest, FileReply>(fields);
   // The kind itself may be anything too.

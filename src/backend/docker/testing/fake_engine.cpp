@@ -90,7 +90,7 @@ void FakeEngine::answer_containers() {
     for (const auto& [id, container] : containers) all.push_back(summary_of(id, container));
     co_await peer.reply(200, boost::json::serialize(all));
   });
-  const auto by_id = [this](std::function<Task<>(const std::string& id, Container&, Peer&)> answer) -> Handler {
+  const auto by_id = [this](const std::function<Task<>(const std::string& id, Container&, Peer&)>& answer) -> Handler {
     return [this, answer](ReceivedRequest request, Peer& peer) -> Task<> {
       const std::string id = part_after(request.target, "/containers/");
       const auto found = containers.find(id);
@@ -136,7 +136,7 @@ void FakeEngine::answer_containers() {
   });
 }
 
-void FakeEngine::on_attach(Handler then) {
+void FakeEngine::on_attach(const Handler& then) {
   server_.on("POST /v1.41/containers/0", [this, then](ReceivedRequest request, Peer& peer) -> Task<> {
     if (request.target.find("/attach?") == request.target.npos) {
       const std::string id = part_after(request.target, "/containers/");

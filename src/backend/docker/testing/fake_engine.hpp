@@ -31,7 +31,7 @@ class FakeEngine {
   int removals = 0;
 
   // Answers with a container's attached stream: the head is sent, the rest is up to `then`.
-  void on_attach(http::testing::Handler then);
+  void on_attach(const http::testing::Handler& then);
 
  private:
   std::string agent_path() const { return server_.path() + ".agent"; }

@@ -152,7 +152,9 @@ Task<std::string> RealEngine::order(Channel& channel, std::string line) {
   }
 }
 
-Task<std::string> RealEngine::shell(Channel& channel, std::string command) { return order(channel, "!sh " + command); }
+Task<std::string> RealEngine::shell(Channel& channel, const std::string& command) {
+  return order(channel, "!sh " + command);
+}
 
 Task<std::size_t> RealEngine::count_containers(std::string label, std::string value) {
   LabelMap wanted;

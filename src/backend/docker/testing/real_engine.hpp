@@ -35,7 +35,7 @@ class RealEngine : public ::testing::Test {
   // Orders for the echo agent, and what it says up to the line that ends the order.
   static Task<std::string> read_line(Channel& channel);
   static Task<std::string> order(Channel& channel, std::string line);
-  static Task<std::string> shell(Channel& channel, std::string command);
+  static Task<std::string> shell(Channel& channel, const std::string& command);
 
   Task<std::size_t> count_containers(std::string label, std::string value);
   // Removes the images that hold this agent.
