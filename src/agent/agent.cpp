@@ -10,6 +10,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "agent/background.hpp"
 #include "agent/exec_stream.hpp"
@@ -34,6 +35,12 @@ std::string own_path() {
   char path[4096];
   const ssize_t n = ::readlink("/proc/self/exe", path, sizeof path - 1);
   return n > 0 ? std::string(path, static_cast<std::size_t>(n)) : std::string("/.cloche/agent");
+}
+
+// What the image and the engine put there is nobody's business, and some kernels (gVisor) show it to everybody.
+void forget_environment() {
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) std::memset(*entry, 0, std::strlen(*entry));
+  ::clearenv();
 }
 
 class InstantStream final : public Stream {
@@ -146,6 +153,7 @@ void run_agent() {
     std::fprintf(stderr, "cloche-agent: must be started as uid 0 of its sandbox\n");
     std::_Exit(64);
   }
+  forget_environment();
   // A failure here is not the end: a reset then says that queues may be left, and the sandbox is not used again.
   if (has_invisible_queues()) (void)forbid_queues();
   Agent agent;

@@ -4,7 +4,7 @@
 
 #include <array>
 #include <csignal>
-#include <functional>
+#include <stdexcept>
 
 #include "cloche/sandbox.hpp"
 #include "library/library.hpp"
@@ -35,6 +35,7 @@ class Killed : public Library {
       ::_exit(1);
     }
     ::close(report[1]);
+    if (child < 0) throw std::runtime_error("cannot fork");
     std::array<char, 256> id{};
     const ssize_t n = ::read(report[0], id.data(), id.size());
     ::close(report[0]);

@@ -80,7 +80,10 @@ Command::~Command() {
   ::waitpid(pid_, nullptr, 0);
 }
 
-void Command::signal(int number) const { ::kill(pid_, number); }
+void Command::signal(int number) const {
+  // kill(-1) would reach every process of this host.
+  if (pid_ > 0) ::kill(pid_, number);
+}
 
 // False when both outputs have ended or the time is up.
 bool Command::read_some(Clock::time_point deadline) {
@@ -111,6 +114,7 @@ bool Command::wait_for(const std::string& text) {
 }
 
 CommandEnd Command::finish(std::chrono::seconds patience) {
+  if (pid_ <= 0) return end_;
   const auto deadline = Clock::now() + patience;
   while (read_some(deadline)) {
   }

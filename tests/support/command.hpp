@@ -34,6 +34,7 @@ class Command {
   ~Command();
 
   pid_t pid() const { return pid_; }
+  // Nothing once it has ended.
   void signal(int number) const;
   // Reads until stdout holds the text; false when the program ended, or 60 seconds passed, without it.
   bool wait_for(const std::string& text);

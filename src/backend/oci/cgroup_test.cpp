@@ -123,6 +123,28 @@ TEST_F(RealCgroup, ManyThatComeAndGo_DoNotDisturbEachOther) {
   EXPECT_EQ(failures, 0);
 }
 
+// The v2 hierarchy, which a hybrid host has too, though without the controllers.
+TEST(V2Hierarchy, ChildIsBornInsideOrMovesIn_AndIsKilled) {
+  const auto layout = parse_cgroup_layout(read_file("/proc/self/mountinfo").value());
+  if (layout.v2() == nullptr) GTEST_SKIP() << "this host has no cgroup v2";
+  const std::string top = layout.v2()->mount_point;
+  const Cgroup cgroup({{CgroupVersion::v2, {}, top, {}, top + "/cloche/test-v2-" + random_hex(4) + "/one"}}, {});
+  ASSERT_TRUE(cgroup.create());
+  auto entrance = cgroup.open_entrance();
+  ASSERT_TRUE(entrance);
+  Command command;
+  command.program = "/bin/sh";
+  command.arguments = {"-c", "sleep 1000 & exit 0"};
+  command.entrance = &*entrance;
+  EXPECT_EQ(run_command(command, Deadline::after(20s)).value().exit_code, 0);
+  EXPECT_EQ(cgroup.processes().value().size(), 1u);
+  entrance->v2_directory.reset();  // as where clone3 may not be called
+  EXPECT_EQ(run_command(command, Deadline::after(20s)).value().exit_code, 0);
+  EXPECT_EQ(cgroup.processes().value().size(), 2u);
+  EXPECT_TRUE(cgroup.kill_all(Deadline::after(5s)));
+  EXPECT_TRUE(cgroup.remove(Deadline::after(5s)));
+}
+
 // A directory that looks like a v2 hierarchy: which files are written, with what.
 class V2Files : public ::testing::Test {
  protected:
