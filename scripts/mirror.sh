@@ -3,14 +3,14 @@
 
 KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
 
-# The lines of a sources.list that has Debian 12's own packages and nothing of a third party.
+# The lines of a sources.list that has Debian 12's own packages and nothing of a third party. None on a machine of another
+# release, or on one that has not yet fetched its lists.
 bookworm_sources() {
   # shellcheck disable=SC2016 # apt's variables, not the shell's
   local format='$(REPO_URI) $(CODENAME) $(ORIGIN)' mirrors
   mirrors=$(apt-get indextargets --format "$format" 'Created-By: Packages' 'Component: main' 2>/dev/null |
     awk '$3 == "Debian" && $2 ~ /^bookworm(-updates|-security)?$/ && !seen[$1, $2]++ {print $1, $2}')
-  # A machine of another release, or one that has not yet fetched its lists.
-  if ! grep -q ' bookworm$' <<<"$mirrors"; then mirrors='http://deb.debian.org/debian bookworm'; fi
+  grep -q ' bookworm$' <<<"$mirrors" || return 0
   while read -r mirror; do echo "deb [signed-by=$KEYRING] $mirror main"; done <<<"$mirrors"
 }
 
@@ -21,9 +21,15 @@ apt_options() {
 
 # Usage: debootstrap_into DIRECTORY [MMDEBSTRAP OPTION]...
 debootstrap_into() {
-  local into=$1 options
+  local into=$1 options sources
   shift
   [[ -r $KEYRING ]] || die "there is no $KEYRING; scripts/install-deps test installs it"
   mapfile -t options < <(apt_options)
-  bookworm_sources | mmdebstrap --quiet --mode=root --format=directory "${options[@]}" "$@" bookworm "$into" -
+  options=(--quiet --mode=root --format=directory "${options[@]}" "$@" bookworm "$into")
+  sources=$(bookworm_sources)
+  if [[ -n $sources ]]; then
+    mmdebstrap "${options[@]}" - <<<"$sources"
+  else
+    mmdebstrap "${options[@]}"  # from Debian's default mirror
+  fi
 }

@@ -60,6 +60,7 @@ CONFORMANCE(ServerKilled_AnotherTakesItsSandboxesOver) {
   ASSERT_EQ(::pipe(report), 0);
   const pid_t server = ::fork();
   if (server == 0) doomed_server(target(), scratch_, instance_, report[1]);
+  ASSERT_GT(server, 0);
   ::close(report[1]);
   char ready = 0;
   ASSERT_EQ(::read(report[0], &ready, 1), 1) << "the first server failed";
