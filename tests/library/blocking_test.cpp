@@ -168,11 +168,12 @@ TEST_F(Blocking, SandboxKilledFromOutside_IsLost) {
   Engine engine(options());
   Sandbox sandbox = engine.create(spec());
   std::thread killer([&] {
-    // Process 1 as the host sees it: the one of the cgroup with the lowest number.
-    for (const auto& cgroup : cgroups_of(sandbox.id())) {
-      std::ifstream processes(std::filesystem::path(cgroup) / "cgroup.procs");
-      if (pid_t first = 0; processes >> first) ::kill(first, SIGKILL);
-    }
+    // Process 1 as the host sees it: the oldest of the cgroup.
+    std::ifstream processes(std::filesystem::path(cgroups_of(sandbox.id()).at(0)) / "cgroup.procs");
+    pid_t first = 0;
+    for (pid_t pid = 0; processes >> pid;) first = first == 0 ? pid : std::min(first, pid);
+    const int r = first > 1 ? ::kill(first, SIGKILL) : 77;
+    std::fprintf(stderr, "killed %d: %d in %s\n", first, r, cgroups_of(sandbox.id()).at(0).c_str());
   });
   EXPECT_THROW(sandbox.run({.argv = {"sleep", "1000"}}), SandboxLostError);
   killer.join();

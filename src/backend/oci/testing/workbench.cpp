@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "backend/oci/files.hpp"
 #include "backend/oci/runtime.hpp"
@@ -109,6 +110,22 @@ std::string Workbench::ask(Enclosure& enclosure, const std::string& command) {
   });
 }
 
+namespace {
+
+// Whether one of the mounts shows something from below the path, as a sandbox's root does. A mount *at* a place below it
+// says nothing: tests that run beside this one have it in their own copies of the host's mounts.
+bool shows_part_of(const std::string& mountinfo, const std::string& path) {
+  std::istringstream lines(mountinfo);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    std::string id, parent, device, shown;
+    if (fields >> id >> parent >> device >> shown && shown.find(path) != std::string::npos) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 std::string Workbench::leftovers() const {
   std::string found;
   find_cgroups(instance_, found);
@@ -127,9 +144,9 @@ std::string Workbench::leftovers() const {
     for (const std::string& name : *processes) {
       if (name.find_first_not_of("0123456789") != name.npos || name == std::to_string(::getpid())) continue;
       const auto arguments = read_file("/proc/" + name + "/cmdline");
-      const auto roots = read_file("/proc/" + name + "/mountinfo");
+      const auto mounts = read_file("/proc/" + name + "/mountinfo");
       if ((arguments && arguments->find(scratch_.path()) != arguments->npos) ||
-          (roots && roots->find(scratch_.path()) != roots->npos)) {
+          (mounts && shows_part_of(*mounts, scratch_.path()))) {
         found += "process " + name + "\n";
       }
     }
