@@ -151,7 +151,7 @@ async::Task<Report> run_and_clean_up(async::Engine& engine, const RunFlags& flag
   } catch (...) {
     failure = std::current_exception();
   }
-  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  co_await asio::this_coro::throw_if_cancelled(false);
   co_await sandbox.destroy();
   if (failure) std::rethrow_exception(failure);
   co_return report;

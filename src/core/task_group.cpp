@@ -6,6 +6,7 @@
 #include <boost/system/system_error.hpp>
 
 #include "core/log.hpp"
+#include "core/shielded.hpp"
 
 namespace cloche {
 
@@ -89,9 +90,9 @@ Task<> TaskGroup::join() {
 }
 
 Task<> TaskGroup::shut_down() {
-  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
   cancel();
-  co_await join();
+  auto work = [this] { return join(); };
+  co_await shielded(std::move(work));
 }
 
 std::size_t TaskGroup::size() const { return state_->members.size(); }

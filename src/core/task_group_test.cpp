@@ -6,6 +6,8 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 
+#include "core/shielded.hpp"
+
 namespace cloche {
 namespace {
 
@@ -36,6 +38,38 @@ TEST(TaskGroup, TaskThatWaitsForever_EndsAtShutDown) {
   EXPECT_TRUE(ended);
   EXPECT_TRUE(joined);
   EXPECT_EQ(group.size(), 0u);
+}
+
+TEST(TaskGroup, CallerOfShutDownThatIsCancelledMeanwhile_JoinsAllAndIsCancelledAfterwards) {
+  asio::io_context io;
+  TaskGroup outer(io.get_executor());
+  TaskGroup inner(io.get_executor());
+  Event let_go(io.get_executor());
+  bool joined = false;
+  bool went_on = false;
+  inner.spawn("takes its time", [&]() -> Task<> {
+    auto slow = [&]() -> Task<> { co_await let_go.wait(); };
+    co_await shielded(std::move(slow));
+  });
+  outer.spawn("shuts down", [&]() -> Task<> {
+    co_await inner.shut_down();
+    joined = inner.size() == 0;
+    co_await pause_for(1h);
+    went_on = true;
+  });
+  asio::co_spawn(
+      io,
+      [&]() -> Task<> {
+        co_await pause_for(1ms);
+        outer.cancel();
+        co_await pause_for(1ms);
+        let_go.notify();
+        co_await outer.join();
+      },
+      asio::detached);
+  io.run();
+  EXPECT_TRUE(joined);
+  EXPECT_FALSE(went_on);
 }
 
 TEST(TaskGroup, TaskThatThrows_LeavesTheOthersRunning) {

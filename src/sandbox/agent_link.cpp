@@ -365,7 +365,6 @@ Task<Status> AgentLink::ping(Deadline deadline) {
 std::optional<Error> AgentLink::lost() const { return state_->lost; }
 
 Task<> AgentLink::shut_down() {
-  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
   const auto state = state_;
   state->stopping = true;
   state->fail_all({ErrorCode::cancelled, "the sandbox was let go"});

@@ -3,6 +3,7 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
 #include "core/log.hpp"
+#include "core/shielded.hpp"
 
 namespace cloche {
 
@@ -26,6 +27,16 @@ Task<Result<Message>> single_reply(AgentStream& stream, Deadline deadline) {
       co_return std::move(*reply);
     }
   }
+}
+
+// Removes a sandbox that did not start, and says what the kernel knows of the cause.
+Task<std::string> take_down(AgentLink& link, Enclosure& enclosure) {
+  co_await link.shut_down();
+  const auto counted = co_await enclosure.evidence();
+  auto destroyed = co_await enclosure.destroy(Deadline::after(cleanup_patience));
+  if (!destroyed) log::error("sandbox {}: {}", enclosure.id().value, destroyed.error().message);
+  const bool out_of_memory = counted && counted->oom_kills > 0;
+  co_return out_of_memory ? " (its memory limit is too small for it to start)" : "";
 }
 
 std::vector<std::string> kept_paths(const SandboxSpec& spec) {
@@ -71,12 +82,12 @@ Task<Result<std::unique_ptr<LiveSandbox>>> LiveSandbox::open(std::unique_ptr<Enc
   }
   if (!error) co_return std::make_unique<LiveSandbox>(shared, std::move(link));
 
-  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-  co_await link->shut_down();
-  const auto oom = co_await shared->evidence();
-  if (oom && oom->oom_kills > 0) error->message += " (its memory limit is too small for it to start)";
-  auto destroyed = co_await shared->destroy(Deadline::after(cleanup_patience));
-  if (!destroyed) log::error("sandbox {}: {}", shared->id().value, destroyed.error().message);
+  const bool throws = co_await asio::this_coro::throw_if_cancelled();
+  co_await asio::this_coro::throw_if_cancelled(false);
+  auto cleanup = [&link, &shared] { return take_down(*link, *shared); };
+  const std::string cause = co_await shielded(std::move(cleanup));
+  co_await asio::this_coro::throw_if_cancelled(throws);
+  error->message += cause;
   co_return fail(std::move(*error).at("start sandbox"));
 }
 
@@ -194,9 +205,12 @@ Task<Status> LiveSandbox::set_limits(Limits limits) {
 }
 
 Task<Status> LiveSandbox::destroy(Deadline deadline) {
-  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-  co_await link_->shut_down();
-  auto destroyed = co_await enclosure_->destroy(deadline);
+  auto work = [this, deadline]() -> Task<Status> {
+    co_await link_->shut_down();
+    auto ended = co_await enclosure_->destroy(deadline);
+    co_return ended;
+  };
+  auto destroyed = co_await shielded(std::move(work));
   co_return destroyed;
 }
 

@@ -4,7 +4,7 @@
 #include "backend/docker/engine_facts.hpp"
 #include "backend/docker/hardening.hpp"
 #include "backend/docker/reaper.hpp"
-#include "backend/docker/shielded.hpp"
+#include "core/shielded.hpp"
 
 namespace cloche::docker {
 

@@ -1,6 +1,6 @@
 #include "backend/docker/reaper.hpp"
 
-#include "backend/docker/shielded.hpp"
+#include "core/shielded.hpp"
 #include "core/log.hpp"
 
 namespace cloche::docker {

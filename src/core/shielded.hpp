@@ -2,10 +2,13 @@
 #pragma once
 
 #include <boost/asio/co_spawn.hpp>
+#include <exception>
+#include <type_traits>
+#include <utility>
 
 #include "core/task.hpp"
 
-namespace cloche::docker {
+namespace cloche {
 
 namespace detail {
 
@@ -19,7 +22,9 @@ std::invoke_result_t<Start&> without_cancellation(Start start) {
 
 // Runs `start()` to its end, whatever happens to the caller meanwhile; a cancellation reaches the caller afterwards.
 // The work is a coroutine of its own because switching cancellation off is for good, and for all callers up to the top.
-// Throws without starting when the caller is cancelled already.
+//
+// A caller that is cancelled already gets the exception at this very co_await, before anything has started. To clean up
+// after a cancellation, say `co_await asio::this_coro::throw_if_cancelled(false)` first.
 template <class Start>
 std::invoke_result_t<Start&> shielded(Start start) {
   const auto executor = co_await asio::this_coro::executor;
@@ -27,4 +32,4 @@ std::invoke_result_t<Start&> shielded(Start start) {
   co_return co_await asio::co_spawn(executor, std::move(work), asio::use_awaitable);
 }
 
-}  // namespace cloche::docker
+}  // namespace cloche
