@@ -1,0 +1,29 @@
+// What a manager of pools is made with.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cloche/engine_options.hpp"
+#include "cloche/profile.hpp"
+
+namespace cloche {
+
+struct ManagerOptions {
+  EngineOptions engine;
+  std::vector<Profile> profiles;
+  std::map<std::string, std::string> aliases;  // other names, a language's say, to a profile's
+  std::string name_prefix = "cloche";          // sandboxes are called {prefix}-{profile}-{pool8}-{seq4}
+  // What secrets are taken from; a name that is not here is looked for in this process's environment.
+  std::map<std::string, std::string> secrets;
+  // How many sandboxes of all pools together may be in the making, and how many on their way out, at the same time.
+  std::uint32_t max_making = 4;
+  std::uint32_t max_removing = 4;
+  // How long shutdown waits for leases to be given back before it ends them.
+  std::chrono::milliseconds drain_timeout{10'000};
+};
+
+}  // namespace cloche
