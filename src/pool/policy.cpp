@@ -1,0 +1,416 @@
+#include "pool/policy.hpp"
+
+#include <algorithm>
+
+namespace cloche::pool {
+
+namespace {
+
+constexpr std::chrono::milliseconds first_pause_after_failure{200};
+constexpr std::uint32_t most_doublings = 7;  // 26 s
+// A tenant's idle sandbox makes way for fresh stock only after this, so that a busy tenant finds its own again.
+constexpr std::chrono::seconds settled_after{1};
+
+}  // namespace
+
+Policy::Policy(PoolOptions options) : options_(options) {}
+
+void Policy::tick(Time now) {
+  if (!shutting_down_) {
+    end_old_leases(now);
+    remove_surplus(now);
+    remove_old_idle(now);
+  }
+  settle(now);
+}
+
+void Policy::claim(ClaimId claim, std::string tenant, AtLimit at_limit, Time now) {
+  if (shutting_down_) {
+    actions_.push_back(Refuse{claim, RefuseReason::shutting_down});
+    return;
+  }
+  Waiting waiting;
+  waiting.claim = claim;
+  waiting.tenant = std::move(tenant);
+  queue_.push_back(std::move(waiting));
+  settle(now);
+  const bool waits_for_others = !queue_.empty() && queue_.back().claim == claim && !queue_.back().maker;
+  if (!waits_for_others) return;
+  // What is on its way to being free is as good as free, as long as no earlier claim waits for it.
+  const bool none_is_coming = waiting_without_maker() > counts_.resetting + counts_.removing;
+  std::optional<RefuseReason> refusal;
+  if (at_limit == AtLimit::fail && none_is_coming) refusal = RefuseReason::at_limit;
+  if (at_limit == AtLimit::wait && waiting_without_maker() > options_.max_waiting) refusal = RefuseReason::queue_full;
+  if (!refusal) return;
+  queue_.pop_back();
+  actions_.push_back(Refuse{claim, *refusal});
+}
+
+bool Policy::cancel(ClaimId claim, Time now) {
+  const auto found = std::ranges::find(queue_, claim, &Waiting::claim);
+  if (found == queue_.end()) return false;
+  const auto maker = found->maker;
+  queue_.erase(found);
+  hand_on(maker);
+  settle(now);
+  return true;
+}
+
+void Policy::made(SlotId id, Time now) {
+  const auto slot = slots_.find(id);
+  if (slot == slots_.end() || slot->second.state != SlotState::making) return;
+  failures_ = 0;
+  refill_from_ = {};
+  if (slot->second.unwanted) {
+    start_removing(slot, RemoveReason::shutdown, now);
+    return;
+  }
+  // Made for one claim, it may go to an older one, whose own maker then is handed on.
+  if (const auto made_for = std::exchange(slot->second.made_for, std::nullopt)) {
+    const auto waiting = std::ranges::find(queue_, *made_for, &Waiting::claim);
+    if (waiting != queue_.end()) waiting->maker.reset();
+  } else {
+    --unbound_makers_;
+  }
+  change_state(slot->second, SlotState::idle, now);
+  settle(now);
+}
+
+void Policy::make_failed(SlotId id, Time now) {
+  const auto slot = slots_.find(id);
+  if (slot == slots_.end() || slot->second.state != SlotState::making) return;
+  const Slot failed = slot->second;
+  --counts_.making;
+  slots_.erase(slot);
+  refill_from_ = now + first_pause_after_failure * (1 << std::min(failures_, most_doublings));
+  ++failures_;
+  if (failed.made_for) {
+    const auto waiting = std::ranges::find(queue_, *failed.made_for, &Waiting::claim);
+    if (waiting != queue_.end()) {
+      queue_.erase(waiting);
+      actions_.push_back(Refuse{*failed.made_for, RefuseReason::make_failed});
+    }
+  } else if (!failed.unwanted) {
+    --unbound_makers_;
+  }
+  settle(now);
+}
+
+bool Policy::give_back(SlotId id, ClaimId claim, Time now) {
+  const auto slot = slots_.find(id);
+  if (slot == slots_.end() || slot->second.state != SlotState::lent || slot->second.lease != claim) return false;
+  const bool above_limit = counts_.total() - counts_.removing > options_.scale_limit;
+  std::optional<RemoveReason> end;
+  if (slot->second.dead) {
+    end = RemoveReason::died;
+  } else if (shutting_down_) {
+    end = RemoveReason::shutdown;
+  } else if (options_.reuse == Reuse::never) {
+    end = RemoveReason::never_reused;
+  } else if (slot->second.uses >= options_.max_uses) {
+    end = RemoveReason::worn_out;
+  } else if (above_limit) {
+    end = RemoveReason::surplus;
+  }
+  if (end) {
+    start_removing(slot, *end, now);
+  } else {
+    change_state(slot->second, SlotState::resetting, now);
+    actions_.push_back(Reset{id});
+  }
+  settle(now);
+  return true;
+}
+
+bool Policy::destroy(SlotId id, ClaimId claim, Time now) {
+  const auto slot = slots_.find(id);
+  if (slot == slots_.end() || slot->second.state != SlotState::lent || slot->second.lease != claim) return false;
+  start_removing(slot, RemoveReason::poisoned, now);
+  settle(now);
+  return true;
+}
+
+void Policy::reset_done(SlotId id, ResetResult result, Time now) {
+  const auto slot = slots_.find(id);
+  if (slot == slots_.end() || slot->second.state != SlotState::resetting) return;
+  if (result == ResetResult::failed) {
+    start_removing(slot, RemoveReason::reset_failed, now);
+  } else if (shutting_down_) {
+    start_removing(slot, RemoveReason::shutdown, now);
+  } else {
+    change_state(slot->second, SlotState::idle, now);
+  }
+  settle(now);
+}
+
+void Policy::removed(SlotId id, Time now) {
+  const auto slot = slots_.find(id);
+  if (slot == slots_.end() || slot->second.state != SlotState::removing) return;
+  --counts_.removing;
+  slots_.erase(slot);
+  settle(now);
+}
+
+void Policy::died(SlotId id, Time now) {
+  const auto slot = slots_.find(id);
+  if (slot == slots_.end()) return;
+  switch (slot->second.state) {
+    case SlotState::idle:
+    case SlotState::resetting: start_removing(slot, RemoveReason::died, now); break;
+    // Who has it is about to learn, and may still ask the kernel how it came about.
+    case SlotState::lent: slot->second.dead = true; break;
+    case SlotState::making:
+    case SlotState::removing: return;
+  }
+  settle(now);
+}
+
+SlotId Policy::adopt(std::optional<std::string> tenant, std::uint32_t uses, Time now) {
+  const SlotId id = next_slot_++;
+  Slot& slot = slots_[id];
+  slot.state = SlotState::idle;
+  slot.since = now;
+  slot.tenant = std::move(tenant);
+  slot.uses = uses;
+  if (slot.tenant) ++tenants_[*slot.tenant];
+  ++counts_.idle;
+  return id;
+}
+
+void Policy::resize(PoolOptions options, Time now) {
+  options_ = options;
+  tick(now);
+}
+
+void Policy::shut_down(Time now) {
+  if (shutting_down_) return;
+  shutting_down_ = true;
+  for (const Waiting& waiting : queue_) actions_.push_back(Refuse{waiting.claim, RefuseReason::shutting_down});
+  queue_.clear();
+  unbound_makers_ = 0;
+  for (auto slot = slots_.begin(); slot != slots_.end(); ++slot) {
+    if (slot->second.state == SlotState::idle) start_removing(slot, RemoveReason::shutdown, now);
+    if (slot->second.state == SlotState::making) {
+      slot->second.unwanted = true;
+      slot->second.made_for.reset();
+    }
+  }
+}
+
+void Policy::end_leases(Time now) {
+  for (auto slot = slots_.begin(); slot != slots_.end(); ++slot) {
+    if (slot->second.state == SlotState::lent) start_removing(slot, RemoveReason::shutdown, now);
+  }
+  settle(now);
+}
+
+std::vector<Action> Policy::take_actions() { return std::exchange(actions_, {}); }
+
+std::optional<SlotState> Policy::state(SlotId id) const {
+  const auto slot = slots_.find(id);
+  return slot == slots_.end() ? std::nullopt : std::optional(slot->second.state);
+}
+
+std::uint32_t Policy::uses(SlotId id) const {
+  const auto slot = slots_.find(id);
+  return slot == slots_.end() ? 0 : slot->second.uses;
+}
+
+std::optional<std::string> Policy::tenant(SlotId id) const {
+  const auto slot = slots_.find(id);
+  return slot == slots_.end() ? std::nullopt : slot->second.tenant;
+}
+
+bool Policy::is_unwanted(SlotId id) const {
+  const auto slot = slots_.find(id);
+  return slot == slots_.end() || slot->second.unwanted;
+}
+
+void Policy::settle(Time now) {
+  if (shutting_down_) return;
+  serve_waiting(now);
+  refill(now);
+}
+
+void Policy::serve_waiting(Time now) {
+  std::uint32_t coming = counts_.resetting + counts_.removing;
+  for (auto waiting = queue_.begin(); waiting != queue_.end();) {
+    if (counts_.idle > 0) {
+      if (const auto slot = find_usable(waiting->tenant); slot != slots_.end()) {
+        waiting = serve(waiting, slot, now);
+        continue;
+      }
+    }
+    if (!waiting->maker) {
+      if (unbound_makers_ > 0) {
+        const auto maker = std::ranges::find_if(slots_, [](const auto& entry) {
+          return entry.second.state == SlotState::making && !entry.second.made_for && !entry.second.unwanted;
+        });
+        maker->second.made_for = waiting->claim;
+        waiting->maker = maker->first;
+        --unbound_makers_;
+      } else if (has_room()) {
+        waiting->maker = start_making(waiting->claim, now);
+      } else if (coming > 0) {
+        --coming;
+      } else if (const auto victim = find_longest_idle_of_a_tenant(); victim != slots_.end()) {
+        // Idle, and this claim may not have it: somebody else's.
+        start_removing(victim, RemoveReason::evicted, now);
+      } else if (counts_.idle == 0) {
+        return;  // nothing is left for anybody behind it either
+      }
+    }
+    ++waiting;
+  }
+}
+
+void Policy::refill(Time now) {
+  if (now < refill_from_) return;
+  const std::uint32_t have = stock() + unbound_makers_;
+  std::uint32_t wanted = options_.pool_size > have ? options_.pool_size - have : 0;
+  for (; wanted > 0 && has_room(); --wanted) start_making(std::nullopt, now);
+  if (has_one_tenant() || !queue_.empty()) return;
+  for (wanted -= std::min(wanted, counts_.removing); wanted > 0; --wanted) {
+    const auto victim = find_longest_idle_of_a_tenant();
+    if (victim == slots_.end() || now - victim->second.since < settled_after) return;
+    start_removing(victim, RemoveReason::evicted, now);
+  }
+}
+
+void Policy::end_old_leases(Time now) {
+  for (auto slot = slots_.begin(); slot != slots_.end(); ++slot) {
+    if (slot->second.state == SlotState::lent && now - slot->second.since >= options_.running_timeout) {
+      start_removing(slot, RemoveReason::lent_too_long, now);
+    }
+  }
+}
+
+void Policy::remove_old_idle(Time now) {
+  std::vector<Slots::iterator> old;
+  std::uint32_t stocked = 0;
+  for (auto slot = slots_.begin(); slot != slots_.end(); ++slot) {
+    if (slot->second.state != SlotState::idle) continue;
+    const bool is_stock = has_one_tenant() || !slot->second.tenant;
+    stocked += is_stock;
+    if (now - slot->second.since >= options_.idle_timeout) old.push_back(slot);
+  }
+  std::uint32_t surplus = stocked > options_.pool_size ? stocked - options_.pool_size : 0;
+  const bool one_tenant = has_one_tenant();
+  std::ranges::stable_sort(old, {}, [](const Slots::iterator& slot) { return slot->second.since; });
+  for (const auto& slot : old) {
+    const bool is_stock = one_tenant || !slot->second.tenant;
+    if (is_stock && surplus == 0) continue;
+    if (is_stock) --surplus;
+    start_removing(slot, RemoveReason::idle_too_long, now);
+  }
+}
+
+void Policy::remove_surplus(Time now) {
+  for (auto slot = slots_.begin(); slot != slots_.end(); ++slot) {
+    if (counts_.total() - counts_.removing <= options_.scale_limit) return;
+    if (slot->second.state == SlotState::idle) start_removing(slot, RemoveReason::surplus, now);
+  }
+}
+
+SlotId Policy::start_making(std::optional<ClaimId> made_for, Time now) {
+  const SlotId id = next_slot_++;
+  Slot& slot = slots_[id];
+  slot.since = now;
+  slot.made_for = made_for;
+  ++counts_.making;
+  if (!made_for) ++unbound_makers_;
+  actions_.push_back(Make{id, made_for.has_value()});
+  return id;
+}
+
+void Policy::start_removing(Slots::iterator slot, RemoveReason reason, Time now) {
+  if (slot->second.tenant) {
+    const auto tenant = tenants_.find(*slot->second.tenant);
+    if (--tenant->second == 0) tenants_.erase(tenant);
+  }
+  change_state(slot->second, SlotState::removing, now);
+  actions_.push_back(Remove{slot->first, reason});
+}
+
+Policy::Queue::iterator Policy::serve(Queue::iterator waiting, Slots::iterator slot, Time now) {
+  const ClaimId claim = waiting->claim;
+  const auto maker = waiting->maker;
+  Slot& served = slot->second;
+  if (!served.tenant) {
+    served.tenant = waiting->tenant;
+    ++tenants_[waiting->tenant];
+  }
+  ++served.uses;
+  served.lease = claim;
+  change_state(served, SlotState::lent, now);
+  actions_.push_back(Serve{claim, slot->first});
+  const auto next = queue_.erase(waiting);
+  hand_on(maker);
+  return next;
+}
+
+void Policy::hand_on(std::optional<SlotId> maker) {
+  if (!maker) return;
+  Slot& slot = slots_.at(*maker);
+  const auto heir = std::ranges::find_if(queue_, [](const Waiting& waiting) { return !waiting.maker; });
+  if (heir == queue_.end()) {
+    slot.made_for.reset();
+    ++unbound_makers_;
+  } else {
+    slot.made_for = heir->claim;
+    heir->maker = maker;
+  }
+}
+
+void Policy::change_state(Slot& slot, SlotState state, Time now) {
+  --count_of(slot.state);
+  slot.state = state;
+  slot.since = now;
+  ++count_of(state);
+}
+
+std::uint32_t& Policy::count_of(SlotState state) {
+  switch (state) {
+    case SlotState::making: return counts_.making;
+    case SlotState::idle: return counts_.idle;
+    case SlotState::lent: return counts_.lent;
+    case SlotState::resetting: return counts_.resetting;
+    case SlotState::removing: break;
+  }
+  return counts_.removing;
+}
+
+// The tenant's own first, which leaves the fresh ones to others; of those the last used, so that the rest can grow old.
+Policy::Slots::iterator Policy::find_usable(const std::string& tenant) {
+  auto best = slots_.end();
+  for (auto slot = slots_.begin(); slot != slots_.end(); ++slot) {
+    if (slot->second.state != SlotState::idle) continue;
+    if (slot->second.tenant && *slot->second.tenant != tenant) continue;
+    const auto rank = [](const Slot& s) { return std::pair(s.tenant.has_value(), s.since); };
+    if (best == slots_.end() || rank(slot->second) > rank(best->second)) best = slot;
+  }
+  return best;
+}
+
+Policy::Slots::iterator Policy::find_longest_idle_of_a_tenant() {
+  auto longest = slots_.end();
+  for (auto slot = slots_.begin(); slot != slots_.end(); ++slot) {
+    if (slot->second.state != SlotState::idle || !slot->second.tenant) continue;
+    if (longest == slots_.end() || slot->second.since < longest->second.since) longest = slot;
+  }
+  return longest;
+}
+
+std::uint32_t Policy::waiting_without_maker() const {
+  return static_cast<std::uint32_t>(
+      std::ranges::count_if(queue_, [](const Waiting& waiting) { return !waiting.maker; }));
+}
+
+// What the next claim finds warm. With several tenants only the fresh ones are sure to be of use to it.
+std::uint32_t Policy::stock() const {
+  if (has_one_tenant()) return counts_.idle + counts_.resetting;
+  return static_cast<std::uint32_t>(std::ranges::count_if(
+      slots_, [](const auto& entry) { return entry.second.state == SlotState::idle && !entry.second.tenant; }));
+}
+
+}  // namespace cloche::pool

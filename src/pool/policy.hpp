@@ -1,0 +1,182 @@
+// Policy: all that a pool decides, and nothing that it does. No clock, no I/O, no coroutine: what happened is told to
+// it, what to do about it is taken from it. So it can be tried against thousands of random schedules.
+//
+// A slot is a place for one sandbox, from before it is made until it is gone. There are never more slots than
+// `scale_limit`. A claim is a caller who wants a sandbox. Claims are served first come, first served: each free sandbox
+// goes to the oldest claim that may have it, each free place to the oldest claim that none is being made for.
+//
+// A sandbox that served one tenant never serves another. One that no waiting claim may have is evicted for those that
+// wait.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "cloche/profile.hpp"
+
+namespace cloche::pool {
+
+using Time = std::chrono::steady_clock::time_point;
+using SlotId = std::uint64_t;
+using ClaimId = std::uint64_t;
+
+enum class SlotState { making, idle, lent, resetting, removing };
+
+enum class RemoveReason {
+  idle_too_long,
+  worn_out,      // max_uses
+  never_reused,  // Reuse::never
+  poisoned,      // its lease said so
+  lent_too_long,
+  died,
+  reset_failed,
+  evicted,  // for a claim of another tenant
+  surplus,  // there are more than a lowered limit allows
+  shutdown,
+};
+
+enum class RefuseReason {
+  at_limit,
+  queue_full,
+  shutting_down,
+  make_failed,
+};
+
+// What to do. Make, Reset and Remove are answered by made() or make_failed(), reset_done() and removed().
+struct Make {
+  SlotId slot;
+  bool urgent;  // somebody waits for it
+};
+struct Serve {
+  ClaimId claim;
+  SlotId slot;
+};
+struct Refuse {
+  ClaimId claim;
+  RefuseReason reason;
+};
+struct Reset {
+  SlotId slot;
+};
+struct Remove {
+  SlotId slot;
+  RemoveReason reason;
+};
+using Action = std::variant<Make, Serve, Refuse, Reset, Remove>;
+
+struct Counts {
+  std::uint32_t making = 0;
+  std::uint32_t idle = 0;
+  std::uint32_t lent = 0;
+  std::uint32_t resetting = 0;
+  std::uint32_t removing = 0;
+  std::uint32_t total() const { return making + idle + lent + resetting + removing; }
+};
+
+class Policy {
+ public:
+  explicit Policy(PoolOptions options);
+
+  // Fills up. Also called whenever time has passed: idle and lent sandboxes grow too old, a refill is due again.
+  void tick(Time now);
+
+  void claim(ClaimId claim, std::string tenant, AtLimit at_limit, Time now);
+  // The caller left, or waited too long. False when it was served or refused already.
+  bool cancel(ClaimId claim, Time now);
+
+  void made(SlotId slot, Time now);
+  // The place is free again; the claim it was for, if it still waits, is refused.
+  void make_failed(SlotId slot, Time now);
+
+  // Both are false, and harmless, when the claim does not have the slot (any more).
+  bool give_back(SlotId slot, ClaimId claim, Time now);
+  bool destroy(SlotId slot, ClaimId claim, Time now);
+
+  enum class ResetResult { clean, failed };
+  void reset_done(SlotId slot, ResetResult result, Time now);
+  void removed(SlotId slot, Time now);
+  // The sandbox died by itself.
+  void died(SlotId slot, Time now);
+
+  // A sandbox that was there before, clean and idle. `tenant` is unset when it has served nobody.
+  SlotId adopt(std::optional<std::string> tenant, std::uint32_t uses, Time now);
+
+  void resize(PoolOptions options, Time now);
+
+  // No claim is served any more; what is not lent is removed. Lent ones follow as they are given back.
+  void shut_down(Time now);
+  // The lent ones too, at once.
+  void end_leases(Time now);
+
+  std::vector<Action> take_actions();
+
+  const Counts& counts() const { return counts_; }
+  std::size_t waiting() const { return queue_.size(); }
+  const PoolOptions& options() const { return options_; }
+  std::optional<SlotState> state(SlotId slot) const;
+  std::uint32_t uses(SlotId slot) const;
+  std::optional<std::string> tenant(SlotId slot) const;
+  // For which a sandbox is wanted no more, though it is still being made.
+  bool is_unwanted(SlotId slot) const;
+
+ private:
+  struct Slot {
+    SlotState state = SlotState::making;
+    Time since{};  // in this state
+    std::optional<std::string> tenant;
+    std::uint32_t uses = 0;
+    ClaimId lease = 0;                // lent: to whom
+    std::optional<ClaimId> made_for;  // making: whose claim fails with it
+    bool dead = false;                // lent: died meanwhile
+    bool unwanted = false;            // making: to be removed as soon as it is made
+  };
+  struct Waiting {
+    ClaimId claim = 0;
+    std::string tenant;
+    std::optional<SlotId> maker;  // the slot that is being made for it
+  };
+  using Slots = std::map<SlotId, Slot>;
+  using Queue = std::deque<Waiting>;
+
+  void settle(Time now);
+  void serve_waiting(Time now);
+  void refill(Time now);
+  void end_old_leases(Time now);
+  void remove_old_idle(Time now);
+  void remove_surplus(Time now);
+  SlotId start_making(std::optional<ClaimId> made_for, Time now);
+  void start_removing(Slots::iterator slot, RemoveReason reason, Time now);
+  Queue::iterator serve(Queue::iterator waiting, Slots::iterator slot, Time now);
+  // A claim that needs it no more leaves its maker to the first claim that has none.
+  void hand_on(std::optional<SlotId> maker);
+  void change_state(Slot& slot, SlotState state, Time now);
+  std::uint32_t& count_of(SlotState state);
+  Slots::iterator find_usable(const std::string& tenant);
+  // The one that has been idle longest among those that served a tenant.
+  Slots::iterator find_longest_idle_of_a_tenant();
+  std::uint32_t waiting_without_maker() const;
+  std::uint32_t stock() const;
+  bool has_one_tenant() const { return tenants_.size() <= 1; }
+  bool has_room() const { return slots_.size() < options_.scale_limit; }
+
+  PoolOptions options_;
+  Slots slots_;
+  Counts counts_;
+  std::map<std::string, std::uint32_t> tenants_;  // how many sandboxes have served each, of those that may be reused
+  std::uint32_t unbound_makers_ = 0;
+  SlotId next_slot_ = 1;
+  Queue queue_;
+  std::vector<Action> actions_;
+  std::uint32_t failures_ = 0;  // of making, in a row
+  Time refill_from_{};          // not before, after a failure
+  bool shutting_down_ = false;
+};
+
+}  // namespace cloche::pool
