@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "cloche/bytes.hpp"
 
@@ -16,6 +17,18 @@ struct Limits {
   Bytes work_dir = mib(64);  // of the work directory's tmpfs
   Bytes tmp_dir = mib(32);   // of /tmp
   Bytes shm_dir = mib(16);   // of /dev/shm
+};
+
+// Those limits that can be changed while a sandbox lives, bound to one lease.
+struct LimitOverrides {
+  std::optional<Bytes> memory;
+  std::optional<double> cpus;
+  std::optional<std::uint32_t> pids;
+  std::optional<Bytes> file_size;
+  std::optional<std::uint64_t> open_files;
+
+  bool empty() const { return !memory && !cpus && !pids && !file_size && !open_files; }
+  Limits over(Limits limits) const;
 };
 
 }  // namespace cloche

@@ -60,7 +60,7 @@ struct ClaimOptions {
   std::optional<std::chrono::milliseconds> wait_timeout;  // instead of the pool's
   std::map<std::string, std::string> env;                 // over the profile's
   std::vector<std::string> secrets;                       // beside the profile's; each is set under its own name
-  std::optional<Limits> limits;                           // instead of the profile's
+  LimitOverrides limits;                                  // instead of the profile's
   std::string work_dir;                                   // programs start here; made if it is not there
   std::map<std::string, std::string> files;               // path, relative to the work directory, to content
 };

@@ -37,4 +37,13 @@ Status validate(const Limits& limits) {
   return {};
 }
 
+Limits LimitOverrides::over(Limits limits) const {
+  limits.memory = memory.value_or(limits.memory);
+  limits.cpus = cpus.value_or(limits.cpus);
+  limits.pids = pids.value_or(limits.pids);
+  limits.file_size = file_size.value_or(limits.file_size);
+  limits.open_files = open_files.value_or(limits.open_files);
+  return limits;
+}
+
 }  // namespace cloche

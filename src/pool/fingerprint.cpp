@@ -1,0 +1,41 @@
+#include "pool/fingerprint.hpp"
+
+#include <fmt/format.h>
+
+namespace cloche::pool {
+
+namespace {
+
+// FNV-1a: this tells versions of a configuration apart, and keeps no secret.
+std::uint64_t hash(std::string_view text) {
+  std::uint64_t value = 0xcbf29ce484222325;
+  for (const unsigned char c : text) value = (value ^ c) * 0x100000001b3;
+  return value;
+}
+
+}  // namespace
+
+std::string fingerprint_of(const Profile& profile) {
+  const SandboxSpec& spec = profile.sandbox;
+  const Limits& limits = spec.limits;
+  // Each text with its length in front, so that no two lists read the same.
+  const auto text = [](const std::string& s) { return fmt::format("{}:{};", s.size(), s); };
+  std::string all = text(spec.image) + text(spec.runtime) + text(spec.work_dir) + text(spec.hostname);
+  all += fmt::format("{},{},{};", spec.uid, spec.gid, static_cast<int>(spec.network));
+  all += fmt::format("{},{},{},{},{},{},{},{};", limits.memory.count, limits.cpus, limits.pids, limits.file_size.count,
+                     limits.open_files, limits.work_dir.count, limits.tmp_dir.count, limits.shm_dir.count);
+  for (const Mount& mount : spec.mounts) {
+    all += text(mount.source) + text(mount.target) + fmt::format("{};", static_cast<int>(mount.access));
+  }
+  all += "|";
+  for (const auto& [name, value] : spec.labels) all += text(name) + text(value);
+  all += "|";
+  for (const ZygoteSpec& zygote : profile.zygotes) {
+    all += text(zygote.name) + text(zygote.interpreter);
+    for (const std::string& module : zygote.imports) all += text(module);
+    all += "|";
+  }
+  return fmt::format("{:016x}", hash(all));
+}
+
+}  // namespace cloche::pool

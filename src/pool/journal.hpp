@@ -1,0 +1,66 @@
+// Journal: which sandboxes a manager has, and what it is about to do with each, in SQLite. Each change is on the disk's
+// side of a crash of the process before its effect takes place, so that the next process knows what it finds.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace cloche::pool {
+
+enum class JournalState {
+  making,
+  idle,  // clean: fresh, or reset and proved
+  lent,  // or not yet reset
+  removing,
+};
+
+struct JournalEntry {
+  std::string name;  // of the sandbox
+  std::string profile;
+  std::string fingerprint;  // of all that the profile asks of a sandbox
+  JournalState state = JournalState::making;
+  std::optional<std::string> tenant;
+  std::uint32_t uses = 0;
+};
+
+class Journal {
+ public:
+  // Makes the file where there is none. One that is damaged is put aside, and a new one begun: what lives is then known
+  // by its labels alone. unsupported when a newer Cloche has written it.
+  static Result<std::unique_ptr<Journal>> open(const std::string& path);
+  // For those who leave nothing behind.
+  static Result<std::unique_ptr<Journal>> open_in_memory() { return open(":memory:"); }
+  ~Journal();
+  Journal(const Journal&) = delete;
+  Journal& operator=(const Journal&) = delete;
+
+  Status begin(const JournalEntry& entry);
+  Status set_state(const std::string& name, JournalState state);
+  Status lend(const std::string& name, const std::string& tenant, std::uint32_t uses);
+  Status forget(const std::string& name);
+  Result<std::vector<JournalEntry>> entries();
+
+ private:
+  explicit Journal(sqlite3* database) : database_(database) {}
+  static Result<std::unique_ptr<Journal>> try_open(const std::string& path);
+  Status prepare();
+  Status run(sqlite3_stmt* statement);
+  Error error(const char* step) const;
+
+  sqlite3* database_;
+  sqlite3_stmt* begin_ = nullptr;
+  sqlite3_stmt* set_state_ = nullptr;
+  sqlite3_stmt* lend_ = nullptr;
+  sqlite3_stmt* forget_ = nullptr;
+  sqlite3_stmt* list_ = nullptr;
+};
+
+}  // namespace cloche::pool

@@ -1,0 +1,61 @@
+// Lease: a sandbox lent by a pool, with what its claim has bound to it. Giving it back cannot fail.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "pool/policy.hpp"
+#include "sandbox/live_sandbox.hpp"
+
+namespace cloche::pool {
+
+class WarmPool;
+
+// What a claim has bound: it holds for every program that is run through the lease.
+struct Binding {
+  std::map<std::string, std::string> env;  // secrets among it
+  std::string work_dir;                    // absolute
+
+  // The program's own settings win.
+  void apply_to(ExecSpec& spec) const;
+};
+
+// Given back when it goes, on exceptions too. Belongs on the thread that owns all state. A lease that was ended from
+// the pool's side (running_timeout, shutdown) is safe to use: every call fails with sandbox_lost.
+class Lease {
+ public:
+  Lease() = default;  // none
+  Lease(std::weak_ptr<WarmPool> pool, SlotId slot, ClaimId claim, std::shared_ptr<LiveSandbox> sandbox,
+        Binding binding);
+  Lease(Lease&& other) noexcept;
+  Lease& operator=(Lease&& other) noexcept;
+  ~Lease() { give_back(); }
+
+  explicit operator bool() const { return sandbox_ != nullptr; }
+  LiveSandbox& operator*() const { return *sandbox_; }
+  LiveSandbox* operator->() const { return sandbox_.get(); }
+  // For those who may still be using it when the lease ends.
+  const std::shared_ptr<LiveSandbox>& shared() const { return sandbox_; }
+  const Binding& binding() const { return binding_; }
+
+  // As LiveSandbox's, with what was bound.
+  Task<Result<std::unique_ptr<Exec>>> start(ExecSpec spec, Deadline deadline = Deadline::never());
+  Task<Result<Exec::Collected>> run(ExecSpec spec, Deadline deadline = Deadline::never());
+  // A path that is not absolute is meant beneath the bound work directory, which it cannot leave.
+  FilePath place(std::string path) const;
+
+  // True when it still had the sandbox. Afterwards the lease is none.
+  bool give_back();
+  // For the poisoned: it is not used again.
+  bool destroy();
+
+ private:
+  std::weak_ptr<WarmPool> pool_;
+  SlotId slot_ = 0;
+  ClaimId claim_ = 0;
+  std::shared_ptr<LiveSandbox> sandbox_;
+  Binding binding_;
+};
+
+}  // namespace cloche::pool

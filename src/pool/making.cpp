@@ -1,0 +1,78 @@
+#include "pool/making.hpp"
+
+#include "core/log.hpp"
+#include "core/shielded.hpp"
+
+namespace cloche::pool {
+
+namespace {
+
+constexpr std::chrono::seconds destroy_patience{30};
+
+// Runs a step; a cancellation becomes an error, so that what was made before can be cleaned up.
+Task<Status> attempt(std::function<Task<Status>()> step) {
+  try {
+    auto done = co_await step();
+    co_return done;
+  } catch (const boost::system::system_error& cancelled) {
+    co_return fail(ErrorCode::cancelled, cancelled.what());
+  }
+}
+
+// Keeps the sandbox if the step succeeds, destroys it otherwise.
+Task<Result<std::shared_ptr<LiveSandbox>>> keep_if(std::shared_ptr<LiveSandbox> sandbox,
+                                                   std::function<Task<Status>()> step) {
+  auto done = co_await attempt(std::move(step));
+  if (done) co_return sandbox;
+  const bool throws = co_await asio::this_coro::throw_if_cancelled();
+  co_await asio::this_coro::throw_if_cancelled(false);
+  co_await destroy_for_sure(sandbox);
+  co_await asio::this_coro::throw_if_cancelled(throws);
+  co_return fail(std::move(done).error());
+}
+
+Task<Status> start_zygotes(LiveSandbox& sandbox, std::vector<ZygoteSpec> zygotes, Deadline deadline) {
+  for (ZygoteSpec& zygote : zygotes) {
+    auto started = co_await sandbox.start_zygote(std::move(zygote.name), std::move(zygote.interpreter),
+                                                 std::move(zygote.imports), deadline);
+    if (!started) co_return started;
+  }
+  co_return Status{};
+}
+
+}  // namespace
+
+Task<Result<std::shared_ptr<LiveSandbox>>> make_sandbox(Backend& backend, SandboxSpec spec,
+                                                        std::vector<ZygoteSpec> zygotes, Deadline deadline) {
+  auto walls = co_await backend.create(std::move(spec), deadline);
+  if (!walls) co_return fail(std::move(walls).error());
+  auto opened = co_await LiveSandbox::open(std::move(*walls), Greeting::fresh, deadline);
+  if (!opened) co_return fail(std::move(opened).error());
+  std::shared_ptr<LiveSandbox> sandbox = std::move(*opened);
+  if (zygotes.empty()) co_return sandbox;
+  auto step = [sandbox, zygotes, deadline] { return start_zygotes(*sandbox, zygotes, deadline); };
+  auto kept = co_await keep_if(sandbox, std::move(step));
+  co_return kept;
+}
+
+Task<Result<std::shared_ptr<LiveSandbox>>> take_over(std::unique_ptr<Enclosure> enclosure, Limits limits,
+                                                     Deadline deadline) {
+  auto opened = co_await LiveSandbox::open(std::move(enclosure), Greeting::takeover, deadline);
+  if (!opened) co_return fail(std::move(opened).error());
+  std::shared_ptr<LiveSandbox> sandbox = std::move(*opened);
+  auto step = [sandbox, limits, deadline]() -> Task<Status> {
+    auto clean = co_await sandbox->reset(deadline);
+    if (!clean) co_return fail(std::move(clean).error());
+    auto limited = co_await sandbox->set_limits(limits);
+    co_return limited;
+  };
+  auto kept = co_await keep_if(sandbox, std::move(step));
+  co_return kept;
+}
+
+Task<> destroy_for_sure(std::shared_ptr<LiveSandbox> sandbox) {
+  auto destroyed = co_await sandbox->destroy(Deadline::after(destroy_patience));
+  if (!destroyed) log::error("sandbox {}: {}", sandbox->spec().name, destroyed.error().message);
+}
+
+}  // namespace cloche::pool

@@ -1,0 +1,22 @@
+// Making a sandbox for a pool: raised, greeted, its zygotes started; or nothing left of it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "cloche/profile.hpp"
+#include "sandbox/live_sandbox.hpp"
+
+namespace cloche::pool {
+
+Task<Result<std::shared_ptr<LiveSandbox>>> make_sandbox(Backend& backend, SandboxSpec spec,
+                                                        std::vector<ZygoteSpec> zygotes, Deadline deadline);
+
+// Takes over one that an earlier process left, and makes it as good as new. When that fails it is destroyed.
+Task<Result<std::shared_ptr<LiveSandbox>>> take_over(std::unique_ptr<Enclosure> enclosure, Limits limits,
+                                                     Deadline deadline);
+
+// Destroys it, whatever happens to the caller meanwhile; what could not be removed is logged, and is found by recovery.
+Task<> destroy_for_sure(std::shared_ptr<LiveSandbox> sandbox);
+
+}  // namespace cloche::pool

@@ -1,0 +1,184 @@
+#include "pool/manager.hpp"
+
+#include "core/fault_point.hpp"
+#include "core/log.hpp"
+#include "core/shielded.hpp"
+#include "pool/options.hpp"
+
+namespace cloche::pool {
+
+namespace {
+
+constexpr std::chrono::seconds between_looks{1};
+// For all that shutdown still has to remove after the leases have ended.
+constexpr std::chrono::seconds removal_patience{45};
+constexpr std::chrono::seconds destroy_patience{30};
+
+std::string joined(const std::map<std::string, std::shared_ptr<WarmPool>>& pools,
+                   const std::map<std::string, std::string>& aliases) {
+  std::string all;
+  for (const auto& [name, pool] : pools) all += (all.empty() ? "" : ", ") + name;
+  for (const auto& [alias, name] : aliases) all += ", " + alias + " (" + name + ")";
+  return all.empty() ? "none" : all;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Manager>> Manager::create(Executor executor, Backend& backend, std::unique_ptr<Journal> journal,
+                                                 ManagerOptions options) {
+  std::map<std::string, int> names;
+  for (const Profile& profile : options.profiles) {
+    CLOCHE_CHECK(validate(profile));
+    if (names[profile.name]++ > 0) {
+      return fail(ErrorCode::already_exists, "two profiles are called '" + profile.name + "'");
+    }
+  }
+  for (const auto& [alias, name] : options.aliases) {
+    if (!names.contains(name)) {
+      return fail(ErrorCode::not_found, "'" + alias + "' stands for the profile '" + name + "', which there is not");
+    }
+  }
+  return std::unique_ptr<Manager>(new Manager(std::move(executor), backend, std::move(journal), std::move(options)));
+}
+
+Manager::Manager(Executor executor, Backend& backend, std::unique_ptr<Journal> journal, ManagerOptions options)
+    : executor_(executor),
+      backend_(backend),
+      journal_(std::move(journal)),
+      options_(std::move(options)),
+      secrets_(options_.secrets),
+      making_(executor, options_.max_making),
+      removing_(executor, options_.max_removing),
+      ended_(executor),
+      tasks_(executor) {
+  for (const Profile& profile : options_.profiles) {
+    Surroundings surroundings{executor_, backend_, *journal_, secrets_, making_, removing_, options_.name_prefix};
+    pools_[profile.name] = std::make_shared<WarmPool>(std::move(surroundings), profile);
+  }
+}
+
+Manager::~Manager() = default;
+
+Task<Status> Manager::start(Deadline deadline) {
+  if (phase_ != Phase::made) co_return fail(ErrorCode::already_exists, "the pools were started already");
+  auto recovered = co_await recover(deadline);
+  if (!recovered) co_return fail(std::move(recovered).error().at("start pools"));
+  phase_ = Phase::running;
+  for (const auto& [name, pool] : pools_) pool->start();
+  tasks_.spawn("monitor", [this] { return monitor(); });
+  co_return Status{};
+}
+
+Task<Status> Manager::recover(Deadline deadline) {
+  CLOCHE_CO_TRY(const auto entries, journal_->entries());
+  auto found = co_await backend_.recover(deadline);
+  if (!found) co_return fail(std::move(found).error());
+  std::map<std::string, JournalEntry> by_name;
+  for (const JournalEntry& entry : entries) by_name[entry.name] = entry;
+  TaskGroup meetings(executor_);
+  for (auto& enclosure : *found) {
+    const auto entry = by_name.extract(enclosure->spec().name);
+    auto shared = std::make_shared<std::unique_ptr<Enclosure>>(std::move(enclosure));
+    std::optional<JournalEntry> known;
+    if (entry) known = entry.mapped();
+    meetings.spawn("recover sandbox",
+                   [this, shared, known] { return meet_again(std::move(*shared), known ? &*known : nullptr); });
+  }
+  co_await meetings.join();
+  // The backend has removed what was half made or half gone.
+  for (const auto& [name, entry] : by_name) CLOCHE_CO_CHECK(journal_->forget(name));
+  co_return Status{};
+}
+
+// A sandbox that was idle is clean, and goes on in its pool if it is still what the profile asks for. Anything else has
+// lost its owner, or its history, and goes.
+Task<> Manager::meet_again(std::unique_ptr<Enclosure> enclosure, const JournalEntry* entry) {
+  const Gate::Pass pass = co_await removing_.enter(Urgency::ordinary);
+  if (entry != nullptr && entry->state == JournalState::idle) {
+    const auto pool = pools_.find(entry->profile);
+    if (pool != pools_.end() && pool->second->fingerprint() == entry->fingerprint) {
+      co_await pool->second->adopt(std::move(enclosure), *entry);
+      co_return;
+    }
+  }
+  const std::string name = enclosure->spec().name;
+  log::info("sandbox {} ({}) was left by an earlier process, and is removed", name, enclosure->id().value);
+  auto gone = co_await enclosure->destroy(Deadline::after(destroy_patience));
+  if (!gone) {
+    log::error("sandbox {}: {}", name, gone.error().message);
+    co_return;
+  }
+  fault_point("pool.recover.removed");
+  if (entry != nullptr) {
+    if (auto forgotten = journal_->forget(name); !forgotten) log::error("{}", forgotten.error().message);
+  }
+}
+
+Task<> Manager::monitor() {
+  for (;;) {
+    co_await pause_for(between_looks);
+    for (const auto& [name, pool] : pools_) pool->watch();
+  }
+}
+
+Result<std::shared_ptr<WarmPool>> Manager::find(const std::string& name) const {
+  const auto alias = options_.aliases.find(name);
+  const auto pool = pools_.find(alias == options_.aliases.end() ? name : alias->second);
+  if (pool == pools_.end()) {
+    return fail(ErrorCode::not_found,
+                "there is no pool for '" + name + "'; there are: " + joined(pools_, options_.aliases));
+  }
+  return pool->second;
+}
+
+Task<Result<Lease>> Manager::acquire(std::string name, ClaimOptions options, Deadline deadline) {
+  CLOCHE_CO_TRY(const auto pool, find(name));
+  if (phase_ == Phase::made) co_return fail(ErrorCode::unavailable, "the pools were not started yet");
+  auto lease = co_await pool->claim(std::move(options), deadline);
+  co_return lease;
+}
+
+std::map<std::string, PoolStats> Manager::stats() const {
+  std::map<std::string, PoolStats> all;
+  for (const auto& [name, pool] : pools_) all[name] = pool->stats();
+  return all;
+}
+
+Task<Status> Manager::shut_down() {
+  if (phase_ != Phase::ending && phase_ != Phase::ended) {
+    phase_ = Phase::ending;
+    auto work = [this] { return end(); };
+    auto result = co_await shielded(std::move(work));
+    ended_with_ = std::move(result);
+    phase_ = Phase::ended;
+    ended_.notify();
+  }
+  while (phase_ != Phase::ended) co_await ended_.wait();
+  co_return ended_with_;
+}
+
+void Manager::hasten() {
+  for (const auto& [name, pool] : pools_) pool->hasten();
+}
+
+Task<Status> Manager::end() {
+  co_await tasks_.shut_down();
+  for (const auto& [name, pool] : pools_) pool->close();
+  const Deadline drained = Deadline::after(options_.drain_timeout);
+  for (const auto& [name, pool] : pools_) co_await pool->wait_until_unlent(drained);
+  for (const auto& [name, pool] : pools_) pool->end_leases();
+  const Deadline removed = Deadline::after(removal_patience);
+  for (const auto& [name, pool] : pools_) co_await pool->wait_until_empty(removed);
+  std::size_t left = 0;
+  for (const auto& [name, pool] : pools_) {
+    const std::size_t abandoned = co_await pool->abandon();
+    left += abandoned;
+  }
+  if (left > 0) {
+    co_return fail(ErrorCode::timeout, "shutdown: " + std::to_string(left) +
+                                           " sandboxes could not be removed in time; the next start removes them");
+  }
+  co_return Status{};
+}
+
+}  // namespace cloche::pool

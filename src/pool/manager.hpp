@@ -1,0 +1,60 @@
+// Manager: the pools of one instance, by the name of their profile or another name for it; their recovery after a
+// crash, their monitor, their shutdown.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "cloche/manager_options.hpp"
+#include "pool/warm_pool.hpp"
+
+namespace cloche::pool {
+
+class Manager {
+ public:
+  // Refuses options that make no sense. The backend outlives the manager.
+  static Result<std::unique_ptr<Manager>> create(Executor executor, Backend& backend, std::unique_ptr<Journal> journal,
+                                                 ManagerOptions options);
+
+  // Takes over or removes what an earlier process of this instance left, then begins to fill the pools.
+  Task<Status> start(Deadline deadline);
+
+  // not_found lists what there is.
+  Result<std::shared_ptr<WarmPool>> find(const std::string& name) const;
+  Task<Result<Lease>> acquire(std::string name, ClaimOptions options, Deadline deadline = Deadline::never());
+
+  std::map<std::string, PoolStats> stats() const;  // by profile
+
+  // Nothing more is lent; leases have drain_timeout to end by themselves; then everything goes. Names how many
+  // sandboxes did not want to go, and are left for the next start. Callers that come later wait with the first.
+  Task<Status> shut_down();
+  // Shutdown waits for no lease any more.
+  void hasten();
+
+  ~Manager();
+  Manager(const Manager&) = delete;
+  Manager& operator=(const Manager&) = delete;
+
+ private:
+  Manager(Executor executor, Backend& backend, std::unique_ptr<Journal> journal, ManagerOptions options);
+  Task<Status> recover(Deadline deadline);
+  Task<> meet_again(std::unique_ptr<Enclosure> enclosure, const JournalEntry* entry);
+  Task<> monitor();
+  Task<Status> end();
+
+  Executor executor_;
+  Backend& backend_;
+  std::unique_ptr<Journal> journal_;
+  ManagerOptions options_;
+  Secrets secrets_;
+  Gate making_;
+  Gate removing_;
+  std::map<std::string, std::shared_ptr<WarmPool>> pools_;
+  enum class Phase { made, running, ending, ended } phase_ = Phase::made;
+  Status ended_with_;
+  Event ended_;
+  TaskGroup tasks_;
+};
+
+}  // namespace cloche::pool

@@ -1,0 +1,511 @@
+#include "pool/warm_pool.hpp"
+
+#include <fmt/format.h>
+
+#include "core/fault_point.hpp"
+#include "core/ids.hpp"
+#include "core/log.hpp"
+#include "pool/fingerprint.hpp"
+#include "pool/making.hpp"
+#include "pool/options.hpp"
+
+namespace cloche::pool {
+
+namespace {
+
+// Beyond the time the agent has to say that it is ready: unpacking an image, a slow engine, imports of a zygote.
+constexpr std::chrono::seconds make_patience{120};
+constexpr std::chrono::seconds destroy_patience{30};
+constexpr std::chrono::seconds ping_patience{5};
+constexpr std::chrono::seconds longest_pause_between_removals{60};
+
+Time now() { return Deadline::Clock::now(); }
+
+std::string_view to_string(RemoveReason reason) {
+  switch (reason) {
+    case RemoveReason::idle_too_long: return "idle too long";
+    case RemoveReason::worn_out: return "worn out";
+    case RemoveReason::never_reused: return "used once";
+    case RemoveReason::poisoned: return "its lease asked for it";
+    case RemoveReason::lent_too_long: return "lent too long";
+    case RemoveReason::died: return "died";
+    case RemoveReason::reset_failed: return "could not be made clean";
+    case RemoveReason::evicted: return "in the way of another tenant";
+    case RemoveReason::surplus: return "above the limit";
+    case RemoveReason::shutdown: return "shutdown";
+  }
+  return "?";
+}
+
+}  // namespace
+
+// A claim that waits. Whatever way it leaves, nothing stays behind: its place in the queue is given up, and a sandbox
+// that it was served but did not take is given back.
+class WarmPool::Waiter {
+ public:
+  Waiter(WarmPool& pool, ClaimId claim) : pool_(pool), claim_(claim), answered_(pool.surroundings_.executor) {
+    pool_.waiters_[claim_] = this;
+  }
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
+  ~Waiter() {
+    pool_.waiters_.erase(claim_);
+    if (slot_) {
+      pool_.give_back(*slot_, claim_);
+    } else if (!error_) {
+      leave();
+    }
+  }
+
+  void serve(SlotId slot) {
+    slot_ = slot;
+    answered_.notify();
+  }
+  void refuse(Error error) {
+    error_ = std::move(error);
+    answered_.notify();
+  }
+  void leave() {
+    pool_.policy_.cancel(claim_, now());
+    pool_.act();
+  }
+
+  Task<> wait(Deadline deadline) {
+    while (!slot_ && !error_ && !deadline.passed()) co_await answered_.wait(deadline);
+  }
+  const std::optional<Error>& error() const { return error_; }
+  bool is_served() const { return slot_.has_value(); }
+  // The caller answers for it from now on.
+  SlotId take() { return *std::exchange(slot_, std::nullopt); }
+  void set_error(Error error) { error_ = std::move(error); }
+
+ private:
+  WarmPool& pool_;
+  ClaimId claim_;
+  std::optional<SlotId> slot_;
+  std::optional<Error> error_;
+  Event answered_;
+};
+
+WarmPool::WarmPool(Surroundings surroundings, Profile profile)
+    : surroundings_(std::move(surroundings)),
+      profile_(std::move(profile)),
+      fingerprint_(fingerprint_of(profile_)),
+      pool_id_(random_hex(16)),
+      policy_(profile_.pool),
+      went_(surroundings_.executor),
+      tasks_(surroundings_.executor) {}
+
+void WarmPool::start() {
+  policy_.tick(now());
+  act();
+}
+
+Task<> WarmPool::adopt(std::unique_ptr<Enclosure> enclosure, JournalEntry entry) {
+  const auto self = shared_from_this();
+  auto taken = co_await take_over(std::move(enclosure), profile_.sandbox.limits,
+                                  Deadline::after(profile_.sandbox.ready_timeout));
+  if (!taken) {
+    log::warn("pool {}: {} was there before, and was removed: {}", profile_.name, entry.name, taken.error().message);
+    note(surroundings_.journal.forget(entry.name), entry.name);
+    co_return;
+  }
+  const SlotId slot = policy_.adopt(entry.tenant, entry.uses, now());
+  rooms_[slot].name = entry.name;
+  settle_in(slot, std::move(*taken));
+}
+
+Task<Result<Lease>> WarmPool::claim(ClaimOptions options, Deadline deadline) {
+  const auto self = shared_from_this();
+  const Time began = now();
+  CLOCHE_CO_TRY(Binding binding, binding_of(options));
+  const Deadline wait_until =
+      deadline.sooner(Deadline::after(options.wait_timeout.value_or(profile_.pool.wait_timeout)));
+  const ClaimId id = next_claim_++;
+  Waiter waiter(*this, id);
+  policy_.claim(id, options.tenant, options.at_limit.value_or(profile_.pool.at_limit), began);
+  act();
+  co_await waiter.wait(wait_until);
+  if (waiter.error()) {
+    ++counted_.refused;
+    co_return fail(*waiter.error());
+  }
+  if (!waiter.is_served()) {
+    ++counted_.refused;
+    co_return fail(ErrorCode::timeout,
+                   "no sandbox of profile '" + profile_.name + "' became free in time: " + figures());
+  }
+  const SlotId slot = waiter.take();
+  Room& room = rooms_.at(slot);
+  Lease lease(weak_from_this(), slot, id, room.sandbox, binding);
+  auto bound = co_await bind(room, binding, std::move(options), deadline);
+  if (!bound) co_return fail(std::move(bound).error().at("claim"));
+  ++counted_.claims;
+  counted_.claim_latency.add(std::chrono::duration_cast<std::chrono::microseconds>(now() - began));
+  co_return lease;
+}
+
+bool WarmPool::give_back(SlotId slot, ClaimId claim) {
+  const bool had_it = policy_.give_back(slot, claim, now());
+  act();
+  went_.notify();
+  return had_it;
+}
+
+bool WarmPool::destroy(SlotId slot, ClaimId claim) {
+  const bool had_it = policy_.destroy(slot, claim, now());
+  act();
+  went_.notify();
+  return had_it;
+}
+
+Result<Binding> WarmPool::binding_of(const ClaimOptions& options) const {
+  Binding binding;
+  const SandboxSpec& spec = profile_.sandbox;
+  CLOCHE_CHECK(validate(options.limits.over(spec.limits)));
+  std::vector<std::string> names = profile_.secrets;
+  names.insert(names.end(), options.secrets.begin(), options.secrets.end());
+  CLOCHE_TRY(binding.env, surroundings_.secrets.resolve(names));
+  // Environment that is said plainly wins over secrets, and a claim's over the profile's.
+  for (const auto* env : {&profile_.env, &options.env}) {
+    for (const auto& [name, value] : *env) binding.env[name] = value;
+  }
+  binding.work_dir = options.work_dir.empty() ? spec.work_dir : options.work_dir;
+  if (!binding.work_dir.starts_with('/')) binding.work_dir = spec.work_dir + "/" + binding.work_dir;
+  if (!is_clean_absolute_path(binding.work_dir)) {
+    return fail(ErrorCode::invalid_argument,
+                "a work directory is a path without '..', '.', NUL or empty parts: '" + options.work_dir + "'");
+  }
+  return binding;
+}
+
+Task<Status> WarmPool::bind(Room& room, const Binding& binding, ClaimOptions options, Deadline deadline) {
+  const auto sandbox = room.sandbox;
+  if (!options.limits.empty()) {
+    room.limits_bound = true;
+    const Limits limits = options.limits.over(profile_.sandbox.limits);
+    auto limited = co_await sandbox->set_limits(limits);
+    if (!limited) co_return limited;
+  }
+  auto files = sandbox->files();
+  if (binding.work_dir != profile_.sandbox.work_dir) {
+    FilePath work_dir(binding.work_dir);
+    auto made = co_await files.make_directory(std::move(work_dir), 0755, deadline);
+    if (!made) co_return made;
+  }
+  for (auto& [path, content] : options.files) {
+    FilePath place = path.starts_with('/') ? FilePath(path) : FilePath::beneath(binding.work_dir, path);
+    WriteOptions how;
+    auto written = co_await files.write(std::move(place), std::move(content), how, deadline);
+    if (!written) co_return fail(std::move(written).error().at(path));
+  }
+  co_return Status{};
+}
+
+void WarmPool::act() {
+  const auto self = shared_from_this();
+  for (auto actions = policy_.take_actions(); !actions.empty(); actions = policy_.take_actions()) {
+    for (const Action& action : actions) {
+      if (const auto* serve = std::get_if<Serve>(&action)) {
+        on_serve(*serve);
+      } else if (const auto* refuse = std::get_if<Refuse>(&action)) {
+        on_refuse(*refuse);
+      } else if (const auto* to_make = std::get_if<Make>(&action)) {
+        const auto urgency = to_make->urgent ? Urgency::urgent : Urgency::ordinary;
+        const SlotId slot = to_make->slot;
+        rooms_[slot].name = next_name();
+        tasks_.spawn("make sandbox", [self, slot, urgency] { return self->make(slot, urgency); });
+      } else if (const auto* to_reset = std::get_if<Reset>(&action)) {
+        tasks_.spawn("reset sandbox", [self, slot = to_reset->slot] { return self->reset(slot); });
+      } else if (const auto* to_remove = std::get_if<Remove>(&action)) {
+        tasks_.spawn("remove sandbox",
+                     [self, removal = *to_remove] { return self->remove(removal.slot, removal.reason); });
+      }
+    }
+  }
+}
+
+void WarmPool::on_serve(const Serve& serve) {
+  const auto waiter = waiters_.find(serve.claim);
+  if (waiter == waiters_.end()) {
+    policy_.give_back(serve.slot, serve.claim, now());
+    return;
+  }
+  const std::string& name = rooms_.at(serve.slot).name;
+  const auto written =
+      surroundings_.journal.lend(name, policy_.tenant(serve.slot).value_or(""), policy_.uses(serve.slot));
+  fault_point("pool.lent");
+  if (!written) {
+    waiter->second->refuse(written.error());
+    policy_.destroy(serve.slot, serve.claim, now());
+    return;
+  }
+  waiter->second->serve(serve.slot);
+}
+
+void WarmPool::on_refuse(const Refuse& refuse) {
+  const auto waiter = waiters_.find(refuse.claim);
+  if (waiter == waiters_.end()) return;
+  Error error;
+  switch (refuse.reason) {
+    case RefuseReason::at_limit:
+      error = {ErrorCode::limit_reached, "no sandbox of profile '" + profile_.name + "' is free: " + figures() +
+                                             "; give one back, raise scale_limit, or wait (at_limit: wait)"};
+      break;
+    case RefuseReason::queue_full:
+      error = {ErrorCode::limit_reached, "too many wait for a sandbox of profile '" + profile_.name +
+                                             "': " + figures() +
+                                             fmt::format(", max_waiting {}", policy_.options().max_waiting)};
+      break;
+    case RefuseReason::shutting_down:
+      error = {ErrorCode::unavailable, "the pool of profile '" + profile_.name + "' is shut down"};
+      break;
+    case RefuseReason::make_failed: error = last_make_error_; break;
+  }
+  waiter->second->refuse(std::move(error));
+}
+
+Task<> WarmPool::make(SlotId slot, Urgency urgency) {
+  const std::string name = rooms_.at(slot).name;
+  Result<std::shared_ptr<LiveSandbox>> made = fail(ErrorCode::cancelled, "the pool is shut down");
+  try {
+    made = co_await make_named(slot, name, urgency);
+  } catch (const boost::system::system_error&) {
+    // Cancelled: whatever was made has been taken back.
+  }
+  if (made) {
+    ++counted_.created;
+    settle_in(slot, std::move(*made));
+    policy_.made(slot, now());
+  } else {
+    if (!policy_.is_unwanted(slot)) {
+      ++counted_.create_failures;
+      log::error("pool {}: {}: {}", profile_.name, name, made.error().message);
+    }
+    last_make_error_ = made.error();
+    rooms_.erase(slot);
+    policy_.make_failed(slot, now());
+  }
+  act();
+  went_.notify();
+}
+
+Task<Result<std::shared_ptr<LiveSandbox>>> WarmPool::make_named(SlotId slot, std::string name, Urgency urgency) {
+  const Gate::Pass pass = co_await surroundings_.making.enter(urgency);
+  if (policy_.is_unwanted(slot)) co_return fail(ErrorCode::cancelled, "the pool is shut down");
+  JournalEntry entry;
+  entry.name = name;
+  entry.profile = profile_.name;
+  entry.fingerprint = fingerprint_;
+  fault_point("pool.make.before");
+  CLOCHE_CO_CHECK(surroundings_.journal.begin(entry));
+  fault_point("pool.make.journalled");
+  SandboxSpec spec = spec_for(name);
+  const Deadline deadline = Deadline::after(make_patience + spec.ready_timeout);
+  auto made = co_await make_sandbox(surroundings_.backend, std::move(spec), profile_.zygotes, deadline);
+  fault_point("pool.make.made");
+  Status written =
+      made ? surroundings_.journal.set_state(name, JournalState::idle) : surroundings_.journal.forget(name);
+  if (!written && made) {
+    co_await destroy_for_sure(*made);
+    co_return fail(std::move(written).error());
+  }
+  note(std::move(written), name);
+  fault_point("pool.make.idle");
+  co_return made;
+}
+
+void WarmPool::settle_in(SlotId slot, std::shared_ptr<LiveSandbox> sandbox) {
+  Room& room = rooms_.at(slot);
+  room.sandbox = std::move(sandbox);
+  room.looked_at = now();
+  room.sandbox->on_lost([weak = weak_from_this(), slot] {
+    if (const auto pool = weak.lock()) pool->on_death(slot);
+  });
+}
+
+void WarmPool::on_death(SlotId slot) {
+  const auto room = rooms_.find(slot);
+  const auto state = policy_.state(slot);
+  if (room == rooms_.end() || !state || *state == SlotState::removing) return;
+  ++counted_.lost;
+  const auto why = room->second.sandbox->lost();
+  log::warn("pool {}: {} died: {}", profile_.name, room->second.name, why ? why->message : "it does not answer");
+  policy_.died(slot, now());
+  act();
+}
+
+Task<> WarmPool::reset(SlotId slot) {
+  const std::string name = rooms_.at(slot).name;
+  const auto sandbox = rooms_.at(slot).sandbox;
+  const bool limits_bound = rooms_.at(slot).limits_bound;
+  fault_point("pool.reset.before");
+  auto clean = co_await make_clean(*sandbox, limits_bound);
+  fault_point("pool.reset.done");
+  if (policy_.state(slot) != SlotState::resetting) co_return;  // it died, and is on its way out
+  if (clean) clean = surroundings_.journal.set_state(name, JournalState::idle);
+  ++counted_.resets;
+  if (clean) {
+    rooms_.at(slot).limits_bound = false;
+    rooms_.at(slot).looked_at = now();
+  } else {
+    ++counted_.resets_failed;
+    log::warn("pool {}: {} is not reused: {}", profile_.name, name, clean.error().message);
+  }
+  policy_.reset_done(slot, clean ? Policy::ResetResult::clean : Policy::ResetResult::failed, now());
+  act();
+}
+
+Task<Status> WarmPool::make_clean(LiveSandbox& sandbox, bool limits_bound) {
+  const Deadline deadline = Deadline::after(profile_.pool.reset_timeout);
+  auto clean = co_await sandbox.reset(deadline);
+  if (!clean) co_return fail(std::move(clean).error());
+  if (limits_bound) {
+    // After the reset, when nothing is left that uses more than the old limits allow.
+    auto limited = co_await sandbox.set_limits(profile_.sandbox.limits);
+    if (!limited) co_return limited;
+  }
+  if (deadline.passed()) co_return fail(ErrorCode::timeout, "the reset took too long");
+  co_return Status{};
+}
+
+Task<> WarmPool::remove(SlotId slot, RemoveReason reason) {
+  const std::string name = rooms_.at(slot).name;
+  const auto sandbox = rooms_.at(slot).sandbox;
+  log::debug("pool {}: {} goes: {}", profile_.name, name, to_string(reason));
+  if (reason == RemoveReason::lent_too_long) {
+    ++counted_.revoked;
+    log::warn("pool {}: {} was lent for longer than running_timeout allows", profile_.name, name);
+  }
+  sandbox->cut_off({ErrorCode::sandbox_lost, "the sandbox was taken back: " + std::string(to_string(reason))});
+  note(surroundings_.journal.set_state(name, JournalState::removing), name);
+  fault_point("pool.remove.journalled");
+  for (std::chrono::seconds pause{1};; pause = std::min(pause * 2, longest_pause_between_removals)) {
+    Status gone;
+    {
+      const Gate::Pass pass = co_await surroundings_.removing.enter(Urgency::ordinary);
+      gone = co_await sandbox->destroy(Deadline::after(destroy_patience));
+    }
+    if (gone) break;
+    log::error("pool {}: {} is still there and is tried again: {}", profile_.name, name, gone.error().message);
+    co_await pause_for(pause);
+  }
+  fault_point("pool.remove.gone");
+  note(surroundings_.journal.forget(name), name);
+  rooms_.erase(slot);
+  ++counted_.destroyed;
+  policy_.removed(slot, now());
+  act();
+  went_.notify();
+}
+
+void WarmPool::watch() {
+  const Time time = now();
+  policy_.tick(time);
+  act();
+  for (auto& [slot, room] : rooms_) {
+    if (room.being_looked_at || policy_.state(slot) != SlotState::idle) continue;
+    if (time - room.looked_at < profile_.pool.health_interval) continue;
+    room.being_looked_at = true;
+    tasks_.spawn("look at sandbox", [self = shared_from_this(), slot = slot] { return self->look_at(slot); });
+  }
+  const auto wanted = policy_.counts().lent + policy_.waiting();
+  if (const auto load = load_.update(wanted, policy_.options().scale_limit)) {
+    switch (*load) {
+      case Load::high: log::warn("pool {}: high load: {}", profile_.name, figures()); break;
+      case Load::moderate: log::warn("pool {}: moderate load: {}", profile_.name, figures()); break;
+      case Load::normal: log::info("pool {}: normal load again: {}", profile_.name, figures()); break;
+    }
+  }
+}
+
+// It may be lent meanwhile: the agent answers beside whatever else goes on.
+Task<> WarmPool::look_at(SlotId slot) {
+  const auto sandbox = rooms_.at(slot).sandbox;
+  auto alive = co_await sandbox->ping(Deadline::after(ping_patience));
+  const auto room = rooms_.find(slot);
+  if (room == rooms_.end()) co_return;
+  room->second.being_looked_at = false;
+  room->second.looked_at = now();
+  if (!alive && !sandbox->lost()) on_death(slot);
+}
+
+PoolStats WarmPool::stats() const {
+  PoolStats stats = counted_;
+  const Counts& counts = policy_.counts();
+  stats.idle = counts.idle;
+  stats.active = counts.lent;
+  stats.total = counts.total();
+  stats.pool_size = policy_.options().pool_size;
+  stats.scale_limit = policy_.options().scale_limit;
+  stats.utilization = stats.total == 0 ? 0 : 100.0 * stats.active / stats.total;
+  stats.making = counts.making;
+  stats.resetting = counts.resetting;
+  stats.removing = counts.removing;
+  stats.waiting = static_cast<std::uint32_t>(policy_.waiting());
+  return stats;
+}
+
+Status WarmPool::resize(PoolOptions options) {
+  CLOCHE_CHECK(validate(options));
+  profile_.pool = options;
+  policy_.resize(options, now());
+  act();
+  return {};
+}
+
+void WarmPool::close() {
+  policy_.shut_down(now());
+  act();
+}
+
+void WarmPool::end_leases() {
+  policy_.end_leases(now());
+  act();
+}
+
+Task<> WarmPool::wait_until_unlent(Deadline deadline) {
+  const auto self = shared_from_this();
+  while (policy_.counts().lent > 0 && !hastened_ && !deadline.passed()) co_await went_.wait(deadline);
+}
+
+void WarmPool::hasten() {
+  hastened_ = true;
+  went_.notify();
+}
+
+Task<> WarmPool::wait_until_empty(Deadline deadline) {
+  const auto self = shared_from_this();
+  while (policy_.counts().total() > 0 && !deadline.passed()) co_await went_.wait(deadline);
+}
+
+Task<std::size_t> WarmPool::abandon() {
+  const auto self = shared_from_this();
+  co_await tasks_.shut_down();
+  co_return policy_.counts().total();
+}
+
+SandboxSpec WarmPool::spec_for(const std::string& name) const {
+  SandboxSpec spec = profile_.sandbox;
+  spec.name = name;
+  spec.labels["pool.profile"] = profile_.name;
+  spec.labels["pool.id"] = pool_id_;
+  spec.labels["pool.fingerprint"] = fingerprint_;
+  return spec;
+}
+
+std::string WarmPool::next_name() {
+  return fmt::format("{}-{}-{}-{:04}", surroundings_.name_prefix, profile_.name, pool_id_.substr(0, 8), ++sequence_);
+}
+
+std::string WarmPool::figures() const {
+  const Counts& counts = policy_.counts();
+  return fmt::format("{} of {} lent, {} idle, {} waiting (pool_size {}, scale_limit {})", counts.lent, counts.total(),
+                     counts.idle, policy_.waiting(), policy_.options().pool_size, policy_.options().scale_limit);
+}
+
+void WarmPool::note(Status written, const std::string& name) const {
+  if (!written) log::error("pool {}: {}: {}", profile_.name, name, written.error().message);
+}
+
+}  // namespace cloche::pool

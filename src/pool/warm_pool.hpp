@@ -1,0 +1,113 @@
+// WarmPool: keeps sandboxes of one profile warm and lends them. It does what its Policy decides: making, resetting and
+// removing go on in tasks of their own, so that a claim that finds an idle sandbox waits for nobody.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "core/event.hpp"
+#include "core/gate.hpp"
+#include "core/task_group.hpp"
+#include "pool/journal.hpp"
+#include "pool/lease.hpp"
+#include "pool/load_watch.hpp"
+#include "pool/policy.hpp"
+#include "pool/secrets.hpp"
+
+namespace cloche::pool {
+
+// What all pools of a manager share.
+struct Surroundings {
+  Executor executor;
+  Backend& backend;
+  Journal& journal;
+  Secrets& secrets;
+  Gate& making;
+  Gate& removing;
+  std::string name_prefix;
+};
+
+class WarmPool : public std::enable_shared_from_this<WarmPool> {
+ public:
+  WarmPool(Surroundings surroundings, Profile profile);
+
+  const Profile& profile() const { return profile_; }
+  const std::string& fingerprint() const { return fingerprint_; }
+
+  // A sandbox of an earlier process; one that cannot be had clean is destroyed.
+  Task<> adopt(std::unique_ptr<Enclosure> enclosure, JournalEntry entry);
+  // Begins to fill up.
+  void start();
+
+  // Fails as the options say when all are lent: limit_reached or timeout, with the pool's figures; unavailable after
+  // shutdown has begun; else with what went wrong in making or binding.
+  Task<Result<Lease>> claim(ClaimOptions options, Deadline deadline = Deadline::never());
+
+  // Called by leases. False, and harmless, when the claim does not have the slot (any more).
+  bool give_back(SlotId slot, ClaimId claim);
+  bool destroy(SlotId slot, ClaimId claim);
+
+  // What a monitor does every second: what grew too old, what is missing, what died silently, how high the load is.
+  void watch();
+
+  PoolStats stats() const;
+  Status resize(PoolOptions options);
+
+  // Shutdown, in this order: nothing new is lent; leases end; what does not want to go is left for recovery.
+  void close();
+  Task<> wait_until_unlent(Deadline deadline);
+  void end_leases();
+  Task<> wait_until_empty(Deadline deadline);
+  // wait_until_unlent waits no more.
+  void hasten();
+  // How many sandboxes were left.
+  Task<std::size_t> abandon();
+
+ private:
+  struct Room {
+    std::string name;
+    std::shared_ptr<LiveSandbox> sandbox;  // none while it is being made
+    Time looked_at{};
+    bool limits_bound = false;
+    bool being_looked_at = false;
+  };
+  class Waiter;
+
+  void act();
+  void on_serve(const Serve& serve);
+  void on_refuse(const Refuse& refuse);
+  Task<> make(SlotId slot, Urgency urgency);
+  Task<Result<std::shared_ptr<LiveSandbox>>> make_named(SlotId slot, std::string name, Urgency urgency);
+  Task<> reset(SlotId slot);
+  Task<Status> make_clean(LiveSandbox& sandbox, bool limits_bound);
+  Task<> remove(SlotId slot, RemoveReason reason);
+  Task<> look_at(SlotId slot);
+  Task<Status> bind(Room& room, const Binding& binding, ClaimOptions options, Deadline deadline);
+  Result<Binding> binding_of(const ClaimOptions& options) const;
+  void settle_in(SlotId slot, std::shared_ptr<LiveSandbox> sandbox);
+  void on_death(SlotId slot);
+  SandboxSpec spec_for(const std::string& name) const;
+  std::string next_name();
+  std::string figures() const;
+  void note(Status written, const std::string& name) const;
+
+  Surroundings surroundings_;
+  Profile profile_;
+  std::string fingerprint_;
+  std::string pool_id_;
+  std::uint32_t sequence_ = 0;
+  Policy policy_;
+  std::unordered_map<SlotId, Room> rooms_;
+  std::unordered_map<ClaimId, Waiter*> waiters_;
+  ClaimId next_claim_ = 1;
+  Error last_make_error_;
+  LoadWatch load_;
+  PoolStats counted_;  // what only adds up
+  bool hastened_ = false;
+  Event went_;  // a sandbox is lent no more, or is gone
+  TaskGroup tasks_;
+};
+
+}  // namespace cloche::pool
