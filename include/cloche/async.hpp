@@ -27,9 +27,9 @@ namespace cloche::async {
 template <class T = void>
 using Task = boost::asio::awaitable<T>;
 
-// Bytes a program printed.
+// Bytes a program printed, or wrote to its event descriptor.
 struct Output {
-  enum class Source { out, err } source = Source::out;
+  enum class Source { out, err, event } source = Source::out;
   std::string bytes;
 };
 
@@ -63,6 +63,7 @@ struct RunResult {
   Outcome outcome;
   std::string out;
   std::string err;
+  std::string events;
 };
 
 struct BackgroundExec {
@@ -114,6 +115,7 @@ class Sandbox {
   Sandbox(Sandbox&&) noexcept;
   Sandbox& operator=(Sandbox&&) noexcept;
   ~Sandbox();
+  Impl* impl() const { return impl_.get(); }
 
  private:
   std::unique_ptr<Impl> impl_;

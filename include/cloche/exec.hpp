@@ -35,6 +35,12 @@ struct Rlimit {
   std::uint64_t hard = 0;
 };
 
+// A descriptor of the program's own for events, beside stdout and stderr: 3, as CLOCHE_EVENT_FD says.
+struct EventPipe {
+  Bytes keep = mib(1);   // the rest is counted and dropped
+  Bytes stop = mib(64);  // a program that writes more is ended
+};
+
 struct ExecSpec {
   std::vector<std::string> argv;
   std::map<std::string, std::string> env;  // beside PATH, HOME, USER and LANG, which have sensible values
@@ -51,7 +57,8 @@ struct ExecSpec {
   std::vector<Rlimit> rlimits;  // over those of the sandbox's limits
   std::uint32_t umask = 022;
   Lifetime lifetime = Lifetime::foreground;
-  std::string zygote;  // forked from this zygote; argv[0] is the script
+  std::string zygote;               // forked from this zygote; argv[0] is the script
+  std::optional<EventPipe> events;  // foreground only
 
   // A line for the sandbox's shell.
   static ExecSpec shell(std::string line) {

@@ -40,6 +40,7 @@ struct Outcome {
   std::uint64_t oom_kills = 0;  // in the sandbox while the program ran
   OutputTotals out;
   OutputTotals err;
+  OutputTotals events;  // what was written to the event descriptor, where there was one
 
   bool success() const { return ending == Ending::exited && exit_code == 0; }
   std::chrono::microseconds cpu() const { return user + system; }

@@ -27,15 +27,17 @@ struct RunResult {
   Outcome outcome;
   std::string out;
   std::string err;
+  std::string events;
 };
 
 // Told of output while a program runs; called on the engine's own thread, so it must be quick.
 struct OutputListener {
   std::function<void(std::string_view)> out;
   std::function<void(std::string_view)> err;
+  std::function<void(std::string_view)> event;
 };
 
-// One sandbox; ends with the object.
+// One sandbox; ends with the object, or goes back to the pool that has lent it.
 class Sandbox {
  public:
   const std::string& id() const;
@@ -70,6 +72,7 @@ class Sandbox {
   Sandbox(Sandbox&&) noexcept;
   Sandbox& operator=(Sandbox&&) noexcept;
   ~Sandbox();
+  Impl* impl() const { return impl_.get(); }
 
  private:
   std::unique_ptr<Impl> impl_;

@@ -39,7 +39,8 @@ std::string own_path() {
 
 // What the image and the engine put there is nobody's business, and some kernels (gVisor) show it to everybody.
 void forget_environment() {
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) std::memset(*entry, 0, std::strlen(*entry));
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
+    std::memset(*entry, 0, std::strlen(*entry));
   ::clearenv();
 }
 
@@ -110,8 +111,11 @@ class Agent {
   Result<std::unique_ptr<Stream>> reset(wire::StreamId id) {
     link_.cancel_all();
     background_.clear();
+    const auto silent = zygotes_.settle();
     std::erase_if(users_, [](const auto& user) { return user.first == agent_uid || user.second == 0; });
-    const auto report = reset_sandbox({.users = users_, .spared = zygotes_.pids(), .keep = keep_});
+    auto report = reset_sandbox({.users = users_, .spared = zygotes_.pids(), .keep = keep_});
+    for (const auto& name : silent)
+      report.leftovers.push_back("perhaps a run of zygote '" + name + "', which is silent");
     if (report.leftovers.empty()) users_.clear();
     auto stream = std::make_unique<InstantStream>(link_, id);
     stream->send(report);

@@ -74,18 +74,29 @@ int exec_searching(const wire::ExecRequest& request) {
   return error;
 }
 
+// The same descriptor under a number that no program's own has.
+int out_of_the_way(int fd) { return fd >= 0 && fd <= event_fd ? ::fcntl(fd, F_DUPFD_CLOEXEC, event_fd + 1) : fd; }
+
+// Gives the program its descriptors; all others end at exec.
+bool connect(const ProgramFds& given) {
+  const ProgramFds fds{out_of_the_way(given.in), out_of_the_way(given.out), out_of_the_way(given.err),
+                       given.is_terminal, out_of_the_way(given.event)};
+  if (::dup2(fds.in, 0) < 0 || ::dup2(fds.out, 1) < 0 || ::dup2(fds.err, 2) < 0) return false;
+  if (given.event >= 0 && ::dup2(fds.event, event_fd) < 0) return false;
+  const int first = given.event >= 0 ? event_fd + 1 : event_fd;
+  if (::close_range(static_cast<unsigned>(first), ~0U, CLOSE_RANGE_CLOEXEC) != 0) {
+    for (int fd = first; fd < 1024; ++fd) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  }
+  return true;
+}
+
 }  // namespace
 
 void become_program(const wire::ExecRequest& request, const ProgramFds& fds, int report) {
   ::setsid();
+  report = out_of_the_way(report);
   if (fds.is_terminal && ::ioctl(fds.in, TIOCSCTTY, 0) != 0) report_failure(report, "take the terminal", errno);
-  if (::dup2(fds.in, 0) < 0 || ::dup2(fds.out, 1) < 0 || ::dup2(fds.err, 2) < 0) {
-    report_failure(report, "connect stdin, stdout and stderr", errno);
-  }
-  // Whatever else was inherited ends at exec.
-  if (::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) != 0) {
-    for (int fd = 3; fd < 1024; ++fd) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
-  }
+  if (!connect(fds)) report_failure(report, "connect its descriptors", errno);
 
   offer_to_oom_killer();
   ::umask(request.umask & 0777);

@@ -14,7 +14,12 @@ struct ProgramFds {
   int out = -1;
   int err = -1;
   bool is_terminal = false;  // in, out and err are one pty, which becomes the controlling terminal
+  int event = -1;            // becomes event_fd, where the request asks for events
 };
+
+// The number of the program's event descriptor, and the variable that tells it. zygote.py knows the number, too.
+constexpr int event_fd = 3;
+constexpr const char* event_fd_variable = "CLOCHE_EVENT_FD";
 
 // Runs in a freshly forked child and becomes the program. When that fails, writes a LaunchFailure to `report` (a
 // close-on-exec pipe) and exits.

@@ -25,7 +25,15 @@ Status validate(const wire::ExecRequest& request) {
   if (request.uid == agent_uid || request.gid == 0) {
     return fail(ErrorCode::invalid_argument, "programs cannot run as root: uid and gid 0 are the agent's");
   }
+  if (request.background && request.events) return fail(ErrorCode::invalid_argument, "a background exec has no events");
   return {};
+}
+
+OutputCaps caps_of(std::uint64_t keep, std::uint64_t stop) {
+  OutputCaps caps;
+  if (keep != 0) caps.keep = keep;
+  if (stop != 0) caps.stop = stop;
+  return caps;
 }
 
 }  // namespace
@@ -36,7 +44,8 @@ Result<std::unique_ptr<Program>> Program::start(Loop& loop, Zygotes& zygotes, wi
                                                 Events events) {
   CLOCHE_CHECK(validate(request));
   std::unique_ptr<Program> program(new Program(loop, std::move(events)));
-  CLOCHE_TRY(const ProgramFds fds, program->connect(request));
+  CLOCHE_TRY(ProgramFds fds, program->connect(request));
+  if (request.events) CLOCHE_CHECK(program->connect_events(request, fds));
   if (!has_subreapers()) {
     static std::uint64_t count = 0;
     program->mark_ = orphan_mark(++count);
@@ -55,13 +64,12 @@ Result<std::unique_ptr<Program>> Program::start(Loop& loop, Zygotes& zygotes, wi
   program->program_in_.reset();
   program->program_out_.reset();
   program->program_err_.reset();
+  program->program_event_.reset();
   return program;
 }
 
 Result<ProgramFds> Program::connect(const wire::ExecRequest& request) {
-  OutputCaps caps;
-  if (request.keep_bytes != 0) caps.keep = request.keep_bytes;
-  if (request.stop_bytes != 0) caps.stop = request.stop_bytes;
+  const OutputCaps caps = caps_of(request.keep_bytes, request.stop_bytes);
   const auto taken = [this](std::size_t bytes) { events_.stdin_taken(bytes); };
 
   if (request.pty) {
@@ -93,6 +101,18 @@ Result<ProgramFds> Program::connect(const wire::ExecRequest& request) {
   return ProgramFds{program_in_.get(), program_out_.get(), program_err_.get(), false};
 }
 
+Status Program::connect_events(wire::ExecRequest& request, ProgramFds& fds) {
+  CLOCHE_TRY(auto pipe, make_pipe());
+  program_event_ = std::move(pipe.second);
+  fds.event = program_event_.get();
+  const OutputCaps caps = caps_of(request.events->keep_bytes, request.events->stop_bytes);
+  event_ = output_pump(wire::lane::event, std::move(pipe.first), caps);
+  const std::string variable = std::string(event_fd_variable) + "=";
+  std::erase_if(request.env, [&](const std::string& entry) { return entry.starts_with(variable); });
+  request.env.push_back(variable + std::to_string(event_fd));
+  return {};
+}
+
 std::unique_ptr<ReadPump> Program::output_pump(std::uint8_t lane, UniqueFd fd, OutputCaps caps) {
   ReadPump::Taker taker{
       .room = [this, lane] { return events_.room(lane); },
@@ -108,7 +128,10 @@ std::unique_ptr<ReadPump> Program::output_pump(std::uint8_t lane, UniqueFd fd, O
 }
 
 void Program::resume(std::uint8_t lane) {
-  ReadPump* pump = lane == wire::lane::out ? out_.get() : lane == wire::lane::err ? err_.get() : nullptr;
+  ReadPump* pump = lane == wire::lane::out     ? out_.get()
+                   : lane == wire::lane::err   ? err_.get()
+                   : lane == wire::lane::event ? event_.get()
+                                               : nullptr;
   if (pump != nullptr) pump->resume();
 }
 
@@ -138,18 +161,21 @@ void Program::on_ended(Result<wire::ExecEnded> ended) {
   ended_ = std::move(ended);
   if (in_) in_->abort();
   terminal_.reset();
-  if (out_) out_->finish();
-  if (err_) err_->finish();
+  for (ReadPump* pump : outputs()) {
+    if (pump != nullptr) pump->finish();
+  }
   tell_if_done();
 }
 
 void Program::tell_if_done() {
-  if (!ended_ || told_ || (out_ && !out_->ended()) || (err_ && !err_->ended())) return;
+  if (!ended_ || told_) return;
+  if (std::ranges::any_of(outputs(), [](ReadPump* pump) { return pump != nullptr && !pump->ended(); })) return;
   told_ = true;
   if (*ended_) {
     wire::ExecEnded& ended = **ended_;
     if (out_) ended.out = {out_->produced(), out_->dropped()};
     if (err_) ended.err = {err_->produced(), err_->dropped()};
+    if (event_) ended.events = {event_->produced(), event_->dropped()};
     ended.oom_kills = read_oom_kills();
   }
   events_.ended(std::move(*ended_));

@@ -1,6 +1,7 @@
 // Program: one exec inside the agent, its descriptors and its supervisor, before anybody decides where its output goes.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 
@@ -17,12 +18,12 @@ class Program {
  public:
   struct Events {
     std::function<void(pid_t)> started;
-    // Room for, and bytes of, stdout (lane out) and stderr (lane err).
+    // Room for, and bytes of, stdout (lane out), stderr (lane err) and the event descriptor (lane event).
     std::function<std::size_t(std::uint8_t lane)> room;
     std::function<void(std::uint8_t lane, std::string_view)> output;
     std::function<void(std::uint8_t lane)> output_end;
     std::function<void(std::size_t)> stdin_taken;
-    // After both outputs ended: the program's tree is gone.
+    // After all outputs ended: the program's tree is gone.
     std::function<void(Result<wire::ExecEnded>)> ended;
   };
 
@@ -40,6 +41,8 @@ class Program {
   Program(Loop& loop, Events events);
 
   Result<ProgramFds> connect(const wire::ExecRequest& request);
+  Status connect_events(wire::ExecRequest& request, ProgramFds& fds);
+  std::array<ReadPump*, 3> outputs() const { return {out_.get(), err_.get(), event_.get()}; }
   std::unique_ptr<ReadPump> output_pump(std::uint8_t lane, UniqueFd fd, OutputCaps caps);
   void on_ended(Result<wire::ExecEnded> ended);
   void tell_if_done();
@@ -50,10 +53,12 @@ class Program {
   UniqueFd program_in_;
   UniqueFd program_out_;
   UniqueFd program_err_;
+  UniqueFd program_event_;
   UniqueFd terminal_;  // a master of our own for resizing
   std::unique_ptr<WritePump> in_;
   std::unique_ptr<ReadPump> out_;
   std::unique_ptr<ReadPump> err_;
+  std::unique_ptr<ReadPump> event_;
   std::optional<Result<wire::ExecEnded>> ended_;
   bool told_ = false;
   std::string mark_;  // in its environment, where orphans cannot be told otherwise

@@ -1,7 +1,6 @@
 // ServerLink: the agent's end of the channel. It cuts bytes into frames, hands them to streams and sends theirs.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -59,11 +58,9 @@ class Stream {
   wire::StreamId id_;
   bool closed_ = false;
   wire::MessageAssembler assembler_;
-  std::array<std::uint64_t, wire::lane::count> send_credit_{wire::initial_credit, wire::initial_credit,
-                                                            wire::initial_credit};
-  std::array<std::uint64_t, wire::lane::count> receive_credit_{wire::initial_credit, wire::initial_credit,
-                                                               wire::initial_credit};
-  std::array<std::uint64_t, wire::lane::count> owed_credit_{};
+  wire::LaneCredit send_credit_ = wire::full_credit();
+  wire::LaneCredit receive_credit_ = wire::full_credit();
+  wire::LaneCredit owed_credit_{};
 };
 
 class ServerLink {

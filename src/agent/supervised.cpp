@@ -23,7 +23,7 @@ Result<std::unique_ptr<Supervised>> Supervised::fork(Loop& loop, const wire::Exe
   if (pid < 0) return fail_errno("fork a supervisor");
   if (pid == 0) {
     // The channel and other programs' pipes are not the supervisor's: a copy held here would keep them open.
-    close_all_but({2, fds.in, fds.out, fds.err, control.second.get()});
+    close_all_but({2, fds.in, fds.out, fds.err, fds.event, control.second.get()});
     supervise_new(request, fds, control.second.get());
   }
   return std::make_unique<Supervised>(loop, std::move(control.first), std::move(events));
@@ -47,7 +47,9 @@ void Supervised::command(const SupervisorCommand& command) {
 void Supervised::on_readable() {
   char buffer[4096];
   const ssize_t n = ::recv(control_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
-  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  // ECONNRESET is said once when the supervisor ended before it read our last command. Its own last words are still
+  // there.
+  if (n < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNRESET)) return;
   if (n <= 0) {
     watch_.reset();
     return events_.ended(fail(ErrorCode::internal, "the program's supervisor was lost"));

@@ -58,6 +58,7 @@ class Supervisor {
     ::close(fds.in);
     if (fds.out != fds.in) ::close(fds.out);
     if (fds.err != fds.in && fds.err != fds.out) ::close(fds.err);
+    if (fds.event >= 0) ::close(fds.event);
     LaunchFailure failure;
     ssize_t n = 0;
     do {

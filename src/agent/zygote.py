@@ -1,12 +1,15 @@
-# The zygote: forks an interpreter for each run. Started by the agent with: control descriptor, agent's path, imports.
+# The zygote: forks an interpreter for each run. Started by the agent with: control descriptor, agent's path, a harness's
+# source (or nothing), imports.
 #
 # The parent only passes descriptors on. The first fork becomes the run's supervisor (it is made a subreaper, so that all
 # that descends from the run is its own, and then executes the agent). The second fork is the run: it drops to the user,
-# and only then reads what to run, and behaves as `python3 script` would.
-import array, ctypes, gc, importlib, io, os, resource, signal, socket, struct, sys
+# and only then reads what to run, and behaves as `python3 script` would. Where there is a harness, its run() gets the run.
+import array, ctypes, fcntl, gc, importlib, io, os, resource, signal, socket, struct, sys
 
 PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 4, 36, 38
+EVENT_FD = 3  # what a run's events are written to, where it has any
 libc = ctypes.CDLL(None)
+harness = harness_source = None
 
 
 def prctl(option, value):
@@ -15,9 +18,9 @@ def prctl(option, value):
 
 
 def receive(control):
-    """Waits for the next run; its descriptors: request, stdin, stdout, stderr, supervisor's control."""
+    """Waits for the next run; its descriptors: request, stdin, stdout, stderr, supervisor's control, events if asked for."""
     size = array.array("i").itemsize
-    data, ancillary, _, _ = control.recvmsg(1, socket.CMSG_SPACE(5 * size))
+    data, ancillary, _, _ = control.recvmsg(1, socket.CMSG_SPACE(6 * size))
     fds = array.array("i")
     for level, kind, payload in ancillary:
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
@@ -37,11 +40,15 @@ def read_request(fd):
     return parts
 
 
-def become_run(request_fd, stdio):
+def become_run(request_fd, stdio, events):
     os.setsid()
+    request_fd = fcntl.fcntl(request_fd, fcntl.F_DUPFD_CLOEXEC, EVENT_FD + 1)
     for target, fd in enumerate(stdio):
         os.dup2(fd, target)
-    os.closerange(3, request_fd)
+    for fd in events:
+        os.dup2(fd, EVENT_FD)
+        os.set_inheritable(EVENT_FD, False)  # the run's own programs have no business with it
+    os.closerange(EVENT_FD + len(events), request_fd)
     os.closerange(request_fd + 1, 256)
     with open("/proc/self/oom_score_adj", "w") as score:
         score.write("1000")
@@ -78,7 +85,10 @@ def become_run(request_fd, stdio):
         fail(f"cannot enter {os.fsdecode(cwd)}: {error.strerror}")
     # Variables the interpreter reads at its start need an interpreter of their own.
     if any(key.startswith("PYTHON") for key in os.environ if key not in ("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE")):
-        os.execv(sys.executable, [sys.executable, *argv])
+        if events:
+            os.set_inheritable(EVENT_FD, True)
+        command = ["-c", harness_source + "\nrun()"] if harness else []
+        os.execv(sys.executable, [sys.executable, *command, *argv])
     sys.argv = argv
     sys.orig_argv = [sys.executable, *argv]
     sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
@@ -131,13 +141,14 @@ def serve(control, agent_path):
         data, fds = receive(control)
         if not data:
             os._exit(0)  # the agent is gone
-        if len(fds) != 5:
+        try:
+            is_parent = len(fds) not in (5, 6) or os.fork() != 0
+        except OSError:
+            is_parent = True  # no process to be had: the run is lost, and the agent sees it by its control's end
+        if is_parent:
             for fd in fds:
                 os.close(fd)
-            continue
-        if os.fork() != 0:
-            for fd in fds:
-                os.close(fd)
+            control.send(b"f")  # this run is no longer on its way
             continue
         try:
             control.close()
@@ -147,7 +158,7 @@ def serve(control, agent_path):
             run = os.fork()
             if run == 0:
                 os.close(supervisor)
-                become_run(request_fd, fds[1:4])
+                become_run(request_fd, fds[1:4], fds[5:])
                 return
             os.set_inheritable(supervisor, True)
             os.closerange(3, supervisor)
@@ -157,10 +168,22 @@ def serve(control, agent_path):
             os._exit(71)
 
 
+def load_harness(source):
+    """A module of its own name, so that what is imported next, and a script, may import it."""
+    module = type(sys)("cloche_script")
+    sys.modules[module.__name__] = module
+    exec(compile(source, "<cloche_script>", "exec", dont_inherit=True), module.__dict__)
+    return module
+
+
 def start():
+    global harness, harness_source
     control = socket.socket(fileno=int(sys.argv[1]))
     agent_path = sys.argv[2]
-    for name in sys.argv[3:]:
+    harness_source = sys.argv[3]
+    if harness_source:
+        harness = load_harness(harness_source)
+    for name in sys.argv[4:]:
         importlib.import_module(name)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     gc.collect()
@@ -172,7 +195,10 @@ def start():
 sys.path[:] = [entry for entry in sys.path if entry]
 start()
 try:
-    exec(*load_script())
+    if harness:
+        harness.run()
+    else:
+        exec(*load_script())
 except SystemExit:
     raise
 except KeyboardInterrupt:

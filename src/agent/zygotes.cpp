@@ -1,6 +1,7 @@
 #include "agent/zygotes.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -11,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <span>
 
 #include "agent/descriptors.hpp"
 #include "agent/identity.hpp"
@@ -21,7 +23,10 @@ namespace cloche::agent {
 namespace {
 
 constexpr std::chrono::seconds start_patience{30};
+constexpr std::chrono::seconds fork_patience{2};
 constexpr std::size_t most_zygotes = 8;
+// A harness travels as one argument, which Linux ends at 128 KiB.
+constexpr std::size_t longest_harness = 100'000;
 
 void put_u32(std::string& out, std::uint32_t value) { out.append(reinterpret_cast<const char*>(&value), sizeof value); }
 void put_u64(std::string& out, std::uint64_t value) { out.append(reinterpret_cast<const char*>(&value), sizeof value); }
@@ -62,22 +67,31 @@ Result<UniqueFd> in_memory_file(const std::string& bytes) {
   return fd;
 }
 
-Status send_fds(int socket, std::array<int, 5> fds) {
+Status send_fds(int socket, std::span<const int> fds) {
   char one = 'f';
   iovec data{&one, 1};
-  alignas(cmsghdr) char room[CMSG_SPACE(sizeof fds)] = {};
+  alignas(cmsghdr) char room[CMSG_SPACE(6 * sizeof(int))] = {};
   msghdr message{};
   message.msg_iov = &data;
   message.msg_iovlen = 1;
   message.msg_control = room;
-  message.msg_controllen = sizeof room;
+  message.msg_controllen = CMSG_SPACE(fds.size_bytes());
   cmsghdr* header = CMSG_FIRSTHDR(&message);
   header->cmsg_level = SOL_SOCKET;
   header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof fds);
-  std::memcpy(CMSG_DATA(header), fds.data(), sizeof fds);
+  header->cmsg_len = CMSG_LEN(fds.size_bytes());
+  std::memcpy(CMSG_DATA(header), fds.data(), fds.size_bytes());
   if (::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) != 1) return fail_errno("hand the run to its zygote");
   return {};
+}
+
+// A zygote told that it has forked a run, or that it is gone.
+enum class Answer { forked, none_yet, gone };
+Answer take_answer(int control) {
+  char answer = 0;
+  const ssize_t n = ::recv(control, &answer, 1, MSG_DONTWAIT);
+  if (n == 1) return Answer::forked;
+  return n < 0 && (errno == EAGAIN || errno == EINTR) ? Answer::none_yet : Answer::gone;
 }
 
 [[noreturn]] void become_zygote(const wire::ZygoteRequest& request, int control, const std::string& agent_path) {
@@ -91,7 +105,8 @@ Status send_fds(int socket, std::array<int, 5> fds) {
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   [[maybe_unused]] const int entered = ::chdir("/");
-  std::vector<std::string> argv{request.interpreter, "-c", zygote_script, std::to_string(control), agent_path};
+  std::vector<std::string> argv{request.interpreter,     "-c",       zygote_script,
+                                std::to_string(control), agent_path, request.harness};
   argv.insert(argv.end(), request.imports.begin(), request.imports.end());
   std::vector<char*> pointers;
   for (auto& text : argv) pointers.push_back(text.data());
@@ -129,6 +144,8 @@ class Zygotes::StartStream final : public Stream {
     found->second.ready = true;
     watch_.reset();
     patience_.reset();
+    found->second.answers = zygotes_.loop_.watch(
+        found->second.control.get(), EPOLLIN, [&all = zygotes_, name = name_](std::uint32_t) { all.on_answer(name); });
     close();
   }
 
@@ -160,6 +177,9 @@ Result<std::unique_ptr<Stream>> Zygotes::open_start(ServerLink& link, wire::Stre
   if (request.zygote.empty() || !std::ranges::all_of(request.imports, is_module)) {
     return fail(ErrorCode::invalid_argument, "a zygote needs a name, and imports are names of modules");
   }
+  if (request.harness.size() > longest_harness || request.harness.find('\0') != std::string::npos) {
+    return fail(ErrorCode::invalid_argument, "a harness is Python source without NUL bytes, of at most 100,000 bytes");
+  }
   const auto old = zygotes_.find(request.zygote);
   if (old != zygotes_.end()) {
     if (!old->second.ready) return fail(ErrorCode::already_exists, "the zygote is being started");
@@ -188,8 +208,40 @@ Result<std::unique_ptr<Supervised>> Zygotes::fork(const wire::ExecRequest& reque
   const SupervisorLimits limits{request.wall_ms, request.cpu_ms};
   if (::send(control.first.get(), &limits, sizeof limits, MSG_NOSIGNAL) != sizeof limits)
     return fail_errno("send limits");
-  CLOCHE_CHECK(send_fds(found->second.control.get(), {run.get(), fds.in, fds.out, fds.err, control.second.get()}));
+  const std::array<int, 6> all{run.get(), fds.in, fds.out, fds.err, control.second.get(), fds.event};
+  CLOCHE_CHECK(send_fds(found->second.control.get(), std::span(all).first(fds.event < 0 ? 5 : 6)));
+  ++found->second.on_their_way;
   return std::make_unique<Supervised>(loop_, std::move(control.first), std::move(events));
+}
+
+void Zygotes::on_answer(const std::string& name) {
+  const auto found = zygotes_.find(name);
+  if (found == zygotes_.end()) return;
+  Zygote& zygote = found->second;
+  const Answer answer = take_answer(zygote.control.get());
+  if (answer == Answer::forked && zygote.on_their_way > 0) --zygote.on_their_way;
+  if (answer != Answer::gone) return;
+  zygote.on_their_way = 0;
+  zygote.answers.reset();
+}
+
+std::vector<std::string> Zygotes::settle() {
+  std::vector<std::string> silent;
+  const auto deadline = Loop::Clock::now() + fork_patience;
+  for (auto& [name, zygote] : zygotes_) {
+    while (zygote.on_their_way > 0) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Loop::Clock::now()).count();
+      pollfd answered{zygote.control.get(), POLLIN, 0};
+      if (left <= 0 || ::poll(&answered, 1, static_cast<int>(left)) == 0) break;
+      switch (take_answer(zygote.control.get())) {
+        case Answer::forked: --zygote.on_their_way; break;
+        case Answer::gone: zygote.on_their_way = 0; break;  // and forks nothing any more
+        case Answer::none_yet: break;
+      }
+    }
+    if (zygote.on_their_way > 0) silent.push_back(name);
+  }
+  return silent;
 }
 
 std::set<pid_t> Zygotes::pids() const {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "agent/loop.hpp"
 #include "agent/server_link.hpp"
@@ -27,6 +28,10 @@ class Zygotes {
   Result<std::unique_ptr<Supervised>> fork(const wire::ExecRequest& request, const ProgramFds& fds,
                                            SupervisedEvents events);
 
+  // Waits until every run that was handed over has been forked, so that none comes up later. Names of those zygotes
+  // that do not answer. Blocks, but not for long.
+  std::vector<std::string> settle();
+
   std::set<pid_t> pids() const;
   // A child of the agent ended; if it was a zygote, its name can no longer be forked from.
   void on_child_ended(pid_t pid);
@@ -36,8 +41,12 @@ class Zygotes {
     pid_t pid = -1;
     UniqueFd control;
     bool ready = false;
+    std::uint64_t on_their_way = 0;  // runs handed over and not yet known to be forked
+    Loop::Watch answers;
   };
   class StartStream;
+
+  void on_answer(const std::string& name);
 
   Loop& loop_;
   std::string agent_path_;

@@ -64,11 +64,10 @@ Task<Backend*> Engine::Impl::backend() {
   co_return made.get();
 }
 
-void Engine::Impl::end(std::unique_ptr<LiveSandbox> sandbox) {
-  std::shared_ptr<LiveSandbox> shared = std::move(sandbox);
-  tasks.spawn("end sandbox", [shared]() -> Task<> {
-    auto destroyed = co_await shared->destroy(Deadline::after(destroy_patience));
-    if (!destroyed) log::error("sandbox {}: {}", shared->id().value, destroyed.error().message);
+void Engine::Impl::end(std::shared_ptr<LiveSandbox> sandbox) {
+  tasks.spawn("end sandbox", [sandbox]() -> Task<> {
+    auto destroyed = co_await sandbox->destroy(Deadline::after(destroy_patience));
+    if (!destroyed) log::error("sandbox {}: {}", sandbox->id().value, destroyed.error().message);
   });
 }
 

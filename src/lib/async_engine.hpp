@@ -17,7 +17,7 @@ struct Engine::Impl {
   // The backend; the first call also removes what killed processes left behind.
   Task<Backend*> backend();
   // Ends a sandbox that its owner let go.
-  void end(std::unique_ptr<LiveSandbox> sandbox);
+  void end(std::shared_ptr<LiveSandbox> sandbox);
 
   Executor executor;
   EngineOptions options;

@@ -1,12 +1,42 @@
-// How the engine hands out sandboxes.
+// What stands behind the sandboxes that users hold: one of their own, or one that a pool has lent.
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 
+#include "cloche/async.hpp"
 #include "lib/async_engine.hpp"
+#include "pool/lease.hpp"
 
 namespace cloche::async {
 
+struct Sandbox::Impl {
+  std::shared_ptr<Engine::Impl> engine;
+  std::shared_ptr<LiveSandbox> live;  // none after destroy() or when it was given back
+  std::optional<pool::Lease> lease;   // when it is lent
+  const void* lender = nullptr;       // the pool that has lent it
+
+  const std::shared_ptr<LiveSandbox>& share() const {
+    if (!live) throw SandboxLostError(lease ? "the sandbox was given back" : "the sandbox was destroyed");
+    return live;
+  }
+  LiveSandbox& get() const { return *share(); }
+  FilePath place(std::string path) const {
+    if (lease) return lease->place(std::move(path));
+    if (path.starts_with('/')) return FilePath(std::move(path));
+    return FilePath::beneath(get().spec().work_dir, std::move(path));
+  }
+  void bind(ExecSpec& spec) const {
+    if (lease) lease->binding().apply_to(spec);
+  }
+};
+
+// How the engine hands out sandboxes, and a manager its leases.
 Sandbox wrap(std::shared_ptr<Engine::Impl> engine, std::unique_ptr<LiveSandbox> sandbox);
+Sandbox wrap(std::shared_ptr<Engine::Impl> engine, pool::Lease lease, const void* lender);
+// True when it still was lent.
+bool give_back(Sandbox::Impl& sandbox);
+bool destroy_lent(Sandbox::Impl& sandbox);
 
 }  // namespace cloche::async

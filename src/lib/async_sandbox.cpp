@@ -28,6 +28,15 @@ EntryType type_of(wire::FileType type) {
   return EntryType::other;
 }
 
+Output::Source source_of(ExecOutput::Source source) {
+  switch (source) {
+    case ExecOutput::Source::out: return Output::Source::out;
+    case ExecOutput::Source::err: return Output::Source::err;
+    case ExecOutput::Source::event: break;
+  }
+  return Output::Source::event;
+}
+
 Entry to_entry(wire::FileEntry&& from) {
   Entry entry;
   entry.path = std::move(from.path);
@@ -52,25 +61,30 @@ struct Exec::Impl {
   std::unique_ptr<cloche::Exec> exec;
 };
 
-struct Sandbox::Impl {
-  std::shared_ptr<Engine::Impl> engine;
-  std::unique_ptr<LiveSandbox> live;
-
-  LiveSandbox& get() const {
-    if (!live) throw SandboxLostError("the sandbox was destroyed");
-    return *live;
-  }
-  FilePath place(std::string path) const {
-    if (path.starts_with('/')) return FilePath(std::move(path));
-    return FilePath::beneath(get().spec().work_dir, std::move(path));
-  }
-};
-
 Sandbox wrap(std::shared_ptr<Engine::Impl> engine, std::unique_ptr<LiveSandbox> sandbox) {
   auto impl = std::make_unique<Sandbox::Impl>();
   impl->engine = std::move(engine);
   impl->live = std::move(sandbox);
   return Sandbox(std::move(impl));
+}
+
+Sandbox wrap(std::shared_ptr<Engine::Impl> engine, pool::Lease lease, const void* lender) {
+  auto impl = std::make_unique<Sandbox::Impl>();
+  impl->engine = std::move(engine);
+  impl->live = lease.shared();
+  impl->lease = std::move(lease);
+  impl->lender = lender;
+  return Sandbox(std::move(impl));
+}
+
+bool give_back(Sandbox::Impl& sandbox) {
+  sandbox.live.reset();
+  return sandbox.lease->give_back();
+}
+
+bool destroy_lent(Sandbox::Impl& sandbox) {
+  sandbox.live.reset();
+  return sandbox.lease->destroy();
 }
 
 Exec::Exec() = default;
@@ -85,7 +99,7 @@ Task<std::variant<Output, Outcome>> Exec::next() {
   if (auto* outcome = std::get_if<Outcome>(&piece)) co_return std::move(*outcome);
   auto& output = std::get<ExecOutput>(piece);
   Output out;
-  out.source = output.source == ExecOutput::Source::out ? Output::Source::out : Output::Source::err;
+  out.source = source_of(output.source);
   out.bytes = std::move(output.bytes);
   co_return out;
 }
@@ -109,7 +123,8 @@ Sandbox& Sandbox::operator=(Sandbox&& other) noexcept {
   return *this;
 }
 Sandbox::~Sandbox() {
-  if (impl_ && impl_->live) impl_->engine->end(std::move(impl_->live));
+  // A lease gives back by itself.
+  if (impl_ && impl_->live && !impl_->lease) impl_->engine->end(std::move(impl_->live));
 }
 
 const std::string& Sandbox::id() const { return impl_->get().id().value; }
@@ -120,7 +135,9 @@ Task<Exec> Sandbox::start(ExecSpec spec) {
   if (spec.stdin_mode == Stdin::bytes) {
     throw SandboxArgumentError("start() sends no input by itself: use Stdin::stream and write_stdin(), or run()");
   }
-  auto started = co_await impl_->get().start(std::move(spec));
+  const auto live = impl_->share();
+  impl_->bind(spec);
+  auto started = co_await live->start(std::move(spec));
   auto impl = std::make_unique<Exec::Impl>();
   impl->exec = value_or_throw(std::move(started));
   co_return Exec(std::move(impl));
@@ -128,17 +145,21 @@ Task<Exec> Sandbox::start(ExecSpec spec) {
 
 Task<RunResult> Sandbox::run(ExecSpec spec) {
   const Deadline deadline = guard_of(spec);
-  auto ran = co_await impl_->get().run(std::move(spec), deadline);
+  const auto live = impl_->share();
+  impl_->bind(spec);
+  auto ran = co_await live->run(std::move(spec), deadline);
   auto collected = value_or_throw(std::move(ran));
   RunResult result;
   result.outcome = std::move(collected.outcome);
   result.out = std::move(collected.out);
   result.err = std::move(collected.err);
+  result.events = std::move(collected.events);
   co_return result;
 }
 
 Task<std::vector<BackgroundExec>> Sandbox::background() {
-  auto listed = co_await impl_->get().list_background();
+  const auto live = impl_->share();
+  auto listed = co_await live->list_background();
   std::vector<BackgroundExec> execs;
   for (auto& entry : value_or_throw(std::move(listed))) {
     BackgroundExec exec;
@@ -152,7 +173,8 @@ Task<std::vector<BackgroundExec>> Sandbox::background() {
 }
 
 Task<Exec> Sandbox::attach(std::uint64_t background_id) {
-  auto attached = co_await impl_->get().attach(background_id, LiveSandbox::AfterEnd::keep);
+  const auto live = impl_->share();
+  auto attached = co_await live->attach(background_id, LiveSandbox::AfterEnd::keep);
   auto impl = std::make_unique<Exec::Impl>();
   impl->exec = value_or_throw(std::move(attached));
   co_return Exec(std::move(impl));
@@ -161,14 +183,16 @@ Task<Exec> Sandbox::attach(std::uint64_t background_id) {
 Task<> Sandbox::write_file(std::string path, std::string bytes, std::uint32_t mode) {
   WriteOptions options;
   options.mode = mode;
-  auto files = impl_->get().files();
+  const auto live = impl_->share();
+  auto files = live->files();
   auto place = impl_->place(std::move(path));
   auto written = co_await files.write(std::move(place), std::move(bytes), options);
   value_or_throw(std::move(written));
 }
 
 Task<std::string> Sandbox::read_file(std::string path, Bytes most) {
-  auto files = impl_->get().files();
+  const auto live = impl_->share();
+  auto files = live->files();
   auto place = impl_->place(path);
   auto read = co_await files.read(std::move(place), FileRange{}, most);
   auto result = value_or_throw(std::move(read));
@@ -177,28 +201,32 @@ Task<std::string> Sandbox::read_file(std::string path, Bytes most) {
 }
 
 Task<Entry> Sandbox::stat(std::string path) {
-  auto files = impl_->get().files();
+  const auto live = impl_->share();
+  auto files = live->files();
   auto place = impl_->place(std::move(path));
   auto found = co_await files.stat(std::move(place));
   co_return to_entry(value_or_throw(std::move(found)));
 }
 
 Task<EntryListing> Sandbox::list(std::string path) {
-  auto files = impl_->get().files();
+  const auto live = impl_->share();
+  auto files = live->files();
   auto place = impl_->place(std::move(path));
   auto listed = co_await files.list(std::move(place));
   co_return to_listing(value_or_throw(std::move(listed)));
 }
 
 Task<> Sandbox::remove(std::string path) {
-  auto files = impl_->get().files();
+  const auto live = impl_->share();
+  auto files = live->files();
   auto place = impl_->place(std::move(path));
   auto removed = co_await files.remove(std::move(place), Recursion::whole_tree, Missing::error);
   value_or_throw(std::move(removed));
 }
 
 Task<> Sandbox::make_directory(std::string path) {
-  auto files = impl_->get().files();
+  const auto live = impl_->share();
+  auto files = live->files();
   auto place = impl_->place(std::move(path));
   auto made = co_await files.make_directory(std::move(place));
   value_or_throw(std::move(made));
@@ -208,21 +236,24 @@ Task<> Sandbox::move(std::string from, std::string to) {
   if (from.starts_with('/') != to.starts_with('/')) {
     throw SandboxArgumentError("move: both paths must be absolute, or both relative to the work directory");
   }
-  auto files = impl_->get().files();
+  const auto live = impl_->share();
+  auto files = live->files();
   auto place = impl_->place(std::move(from));
   auto moved = co_await files.move(std::move(place), std::move(to));
   value_or_throw(std::move(moved));
 }
 
 Task<EntryListing> Sandbox::glob(std::string path, std::string pattern) {
-  auto files = impl_->get().files();
+  const auto live = impl_->share();
+  auto files = live->files();
   auto place = impl_->place(std::move(path));
   auto found = co_await files.glob(std::move(place), std::move(pattern));
   co_return to_listing(value_or_throw(std::move(found)));
 }
 
 Task<MatchListing> Sandbox::grep(std::string path, std::string pattern) {
-  auto files = impl_->get().files();
+  const auto live = impl_->share();
+  auto files = live->files();
   auto place = impl_->place(std::move(path));
   GrepOptions options;
   auto found = co_await files.grep(std::move(place), std::move(pattern), std::move(options));
@@ -236,7 +267,8 @@ Task<MatchListing> Sandbox::grep(std::string path, std::string pattern) {
 }
 
 Task<> Sandbox::unpack(std::string path, std::string tar) {
-  auto files = impl_->get().files();
+  const auto live = impl_->share();
+  auto files = live->files();
   auto place = impl_->place(std::move(path));
   auto source = from_memory(std::move(tar));
   auto unpacked = co_await files.unpack(std::move(place), std::move(source));
@@ -244,7 +276,8 @@ Task<> Sandbox::unpack(std::string path, std::string tar) {
 }
 
 Task<std::string> Sandbox::pack(std::string path, Bytes most) {
-  auto files = impl_->get().files();
+  const auto live = impl_->share();
+  auto files = live->files();
   auto place = impl_->place(path);
   std::string tar;
   Files::Sink sink = [&tar, most, path](std::string bytes) -> Task<Status> {
@@ -260,24 +293,31 @@ Task<std::string> Sandbox::pack(std::string path, Bytes most) {
 }
 
 Task<> Sandbox::start_zygote(std::string name, std::vector<std::string> imports) {
-  auto started = co_await impl_->get().start_zygote(std::move(name), "python3", std::move(imports),
-                                                    Deadline::after(zygote_patience));
+  const auto live = impl_->share();
+  auto started =
+      co_await live->start_zygote(std::move(name), "python3", std::move(imports), Deadline::after(zygote_patience));
   value_or_throw(std::move(started));
 }
 
 Task<> Sandbox::set_limits(Limits limits) {
-  auto set = co_await impl_->get().set_limits(limits);
+  const auto live = impl_->share();
+  auto set = co_await live->set_limits(limits);
   value_or_throw(std::move(set));
 }
 
 Task<> Sandbox::reset() {
-  auto done = co_await impl_->get().reset(Deadline::after(reset_patience));
+  const auto live = impl_->share();
+  auto done = co_await live->reset(Deadline::after(reset_patience));
   value_or_throw(std::move(done));
 }
 
 Task<> Sandbox::destroy() {
   if (!impl_->live) co_return;
   const auto live = std::move(impl_->live);
+  if (impl_->lease) {
+    impl_->lease->destroy();
+    co_return;
+  }
   auto destroyed = co_await live->destroy(Deadline::after(destroy_patience));
   value_or_throw(std::move(destroyed));
 }

@@ -8,6 +8,7 @@
 
 #include "cloche/async.hpp"
 #include "cloche/sandbox.hpp"
+#include "lib/blocking_handles.hpp"
 
 namespace cloche {
 
@@ -15,33 +16,21 @@ namespace {
 
 namespace asio = boost::asio;
 
-class LoopThread {
- public:
-  LoopThread() : work_(io_.get_executor()), thread_([this] { io_.run(); }) {}
-  ~LoopThread() {
-    work_.reset();
-    thread_.join();
+const std::function<void(std::string_view)>& listener_of(const OutputListener& listener, async::Output::Source source) {
+  switch (source) {
+    case async::Output::Source::out: return listener.out;
+    case async::Output::Source::err: return listener.err;
+    case async::Output::Source::event: break;
   }
-
-  asio::io_context& io() { return io_; }
-
-  template <class Start>
-  auto wait_for(Start start) {
-    return asio::co_spawn(io_, std::move(start), asio::use_future).get();
-  }
-
- private:
-  asio::io_context io_{1};
-  asio::executor_work_guard<asio::io_context::executor_type> work_;
-  std::thread thread_;
-};
+  return listener.event;
+}
 
 async::Task<Outcome> listen(async::Exec& exec, const OutputListener& listener) {
   for (;;) {
     auto piece = co_await exec.next();
     if (auto* outcome = std::get_if<Outcome>(&piece)) co_return std::move(*outcome);
     const auto& output = std::get<async::Output>(piece);
-    const auto& tell = output.source == async::Output::Source::out ? listener.out : listener.err;
+    const auto& tell = listener_of(listener, output.source);
     if (tell) tell(output.bytes);
   }
 }
@@ -79,23 +68,14 @@ struct Engine::Impl {
   }
 };
 
-struct Sandbox::Impl {
-  std::shared_ptr<Engine::Impl> engine;
-  std::unique_ptr<async::Sandbox> sandbox;
-
-  template <class Call>
-  auto wait_for(Call call) {
-    return engine->loop.wait_for([this, call = std::move(call)]() { return call(*sandbox); });
-  }
-};
-
 Engine::Engine(EngineOptions options) : impl_(std::make_shared<Impl>(std::move(options))) {}
 Engine::Engine(Engine&&) noexcept = default;
 Engine::~Engine() = default;
 
 Sandbox Engine::create(SandboxSpec spec) {
   auto impl = std::make_unique<Sandbox::Impl>();
-  impl->engine = impl_;
+  impl->owner = impl_;
+  impl->loop = &impl_->loop;
   auto& engine = impl_->engine;
   impl->sandbox = std::make_unique<async::Sandbox>(
       impl_->loop.wait_for([&engine, spec = std::move(spec)]() { return engine.create(spec); }));
@@ -108,7 +88,8 @@ std::vector<Sandbox> Engine::recover() {
   std::vector<Sandbox> sandboxes;
   for (auto& sandbox : found) {
     auto impl = std::make_unique<Sandbox::Impl>();
-    impl->engine = impl_;
+    impl->owner = impl_;
+    impl->loop = &impl_->loop;
     impl->sandbox = std::make_unique<async::Sandbox>(std::move(sandbox));
     sandboxes.emplace_back(std::move(impl));
   }
@@ -127,9 +108,13 @@ Sandbox& Sandbox::operator=(Sandbox&& other) noexcept {
   return *this;
 }
 Sandbox::~Sandbox() {
-  if (!impl_) return;
+  if (!impl_ || !impl_->sandbox) return;
   try {
-    destroy();
+    if (impl_->is_lent) {
+      impl_->give_back();
+    } else {
+      destroy();
+    }
   } catch (const std::exception&) {
     // The engine has logged it; what is left is found by the next recover().
   }
@@ -141,7 +126,7 @@ std::string Sandbox::runtime() const { return impl_->sandbox->runtime(); }
 
 RunResult Sandbox::run(ExecSpec spec) {
   auto ran = impl_->wait_for([spec = std::move(spec)](async::Sandbox& sandbox) { return sandbox.run(spec); });
-  return {std::move(ran.outcome), std::move(ran.out), std::move(ran.err)};
+  return {std::move(ran.outcome), std::move(ran.out), std::move(ran.err), std::move(ran.events)};
 }
 
 RunResult Sandbox::run(ExecSpec spec, OutputListener listener) {

@@ -1,6 +1,5 @@
 #include "sandbox/agent_link.hpp"
 
-#include <array>
 #include <cstring>
 #include <deque>
 #include <unordered_map>
@@ -30,11 +29,9 @@ struct AgentStream::State {
   std::weak_ptr<AgentLink::State> link;
   std::deque<StreamEvent> events;
   std::size_t queued_message_bytes = 0;
-  std::array<std::uint64_t, wire::lane::count> send_credit{wire::initial_credit, wire::initial_credit,
-                                                           wire::initial_credit};
-  std::array<std::uint64_t, wire::lane::count> receive_credit{wire::initial_credit, wire::initial_credit,
-                                                              wire::initial_credit};
-  std::array<std::uint64_t, wire::lane::count> owed_credit{};
+  wire::LaneCredit send_credit = wire::full_credit();
+  wire::LaneCredit receive_credit = wire::full_credit();
+  wire::LaneCredit owed_credit{};
   wire::MessageAssembler assembler;
   std::optional<Error> error;
   bool ended = false;  // no more events will come
@@ -51,6 +48,7 @@ struct AgentLink::State : std::enable_shared_from_this<AgentLink::State> {
   std::string output;
   bool stopping = false;
   std::optional<Error> lost;
+  std::function<void()> on_lost;
   std::string nonce;
   bool scanning = false;  // after a takeover: skip all until the answer to our own hello
   std::string scan_buffer;
@@ -79,6 +77,7 @@ struct AgentLink::State : std::enable_shared_from_this<AgentLink::State> {
     output_room.notify();
     greeted.notify();
     ponged.notify();
+    if (on_lost && !stopping) asio::post(executor, std::exchange(on_lost, {}));
   }
 
   void queue(const wire::Frame& frame) {
@@ -363,6 +362,19 @@ Task<Status> AgentLink::ping(Deadline deadline) {
 }
 
 std::optional<Error> AgentLink::lost() const { return state_->lost; }
+
+void AgentLink::on_lost(std::function<void()> tell) {
+  if (state_->lost) {
+    asio::post(state_->executor, std::move(tell));
+  } else {
+    state_->on_lost = std::move(tell);
+  }
+}
+
+void AgentLink::cut_off(Error why) {
+  state_->stopping = true;
+  state_->fail_all(std::move(why));
+}
 
 Task<> AgentLink::shut_down() {
   const auto state = state_;

@@ -4,6 +4,7 @@
 // protocol is cut off. When the link is lost, every stream ends with the same error, at once.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -80,6 +81,10 @@ class AgentLink {
 
   // Why the link is gone; nullopt while it lives.
   std::optional<Error> lost() const;
+  // Called once when the link is lost by itself, not by cut_off(), shut_down() or the destructor.
+  void on_lost(std::function<void()> tell);
+  // Ends every stream with this error and opens no more.
+  void cut_off(Error why);
 
   // Closes the channel and joins the loops. The sandbox lives on.
   Task<> shut_down();

@@ -40,6 +40,7 @@ Outcome classify(const wire::ExecEnded& ended, std::uint64_t oom_kills) {
   outcome.oom_kills = oom_kills;
   outcome.out = {Bytes{ended.out.produced}, Bytes{ended.out.dropped}};
   outcome.err = {Bytes{ended.err.produced}, Bytes{ended.err.dropped}};
+  outcome.events = {Bytes{ended.events.produced}, Bytes{ended.events.dropped}};
   switch (ended.end) {
     case wire::EndKind::exited: outcome.exit_code = static_cast<int>(ended.exit_code & 0xff); break;
     case wire::EndKind::signalled:

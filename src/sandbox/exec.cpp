@@ -27,6 +27,15 @@ OomLedger::Suspicion suspicion_of(const wire::ExecEnded& ended) {
   return killed && ended.stopped == wire::StopReason::none ? OomLedger::Suspicion::killed : OomLedger::Suspicion::none;
 }
 
+std::optional<ExecOutput::Source> source_of(std::uint8_t lane) {
+  switch (lane) {
+    case wire::lane::out: return ExecOutput::Source::out;
+    case wire::lane::err: return ExecOutput::Source::err;
+    case wire::lane::event: return ExecOutput::Source::event;
+    default: return std::nullopt;
+  }
+}
+
 }  // namespace
 
 Exec::Exec(std::unique_ptr<AgentStream> stream, std::shared_ptr<OomLedger> ledger)
@@ -42,8 +51,9 @@ Task<Result<std::variant<ExecOutput, Outcome>>> Exec::next(Deadline deadline) {
       co_return co_await on_lost(std::move(event).error());
     }
     if (auto* data = std::get_if<StreamData>(&*event)) {
-      const auto source = data->lane == wire::lane::err ? ExecOutput::Source::err : ExecOutput::Source::out;
-      co_return Piece(ExecOutput{source, std::move(data->bytes)});
+      const auto source = source_of(data->lane);
+      if (!source) co_return fail(ErrorCode::protocol, "the sandbox's agent sent a program's input back");
+      co_return Piece(ExecOutput{*source, std::move(data->bytes)});
     }
     if (auto* message = std::get_if<StreamMessage>(&*event)) {
       if (const auto started = wire::decode<wire::ExecStarted>(message->bytes)) {
@@ -81,7 +91,11 @@ Task<Result<Exec::Collected>> Exec::collect(Deadline deadline) {
       co_return collected;
     }
     auto& output = std::get<ExecOutput>(*event);
-    (output.source == ExecOutput::Source::out ? collected.out : collected.err) += output.bytes;
+    switch (output.source) {
+      case ExecOutput::Source::out: collected.out += output.bytes; break;
+      case ExecOutput::Source::err: collected.err += output.bytes; break;
+      case ExecOutput::Source::event: collected.events += output.bytes; break;
+    }
   }
 }
 

@@ -32,7 +32,7 @@ class OomLedger {
 };
 
 struct ExecOutput {
-  enum class Source { out, err } source = Source::out;
+  enum class Source { out, err, event } source = Source::out;  // event only where the spec asks for it
   std::string bytes;
 };
 
@@ -47,6 +47,7 @@ class Exec {
   struct Collected {
     std::string out;
     std::string err;
+    std::string events;
     Outcome outcome;
   };
   Task<Result<Collected>> collect(Deadline deadline = Deadline::never());

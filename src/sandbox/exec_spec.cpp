@@ -30,6 +30,8 @@ Status validate(const ExecSpec& spec) {
   }
   if (spec.terminal && !spec.zygote.empty())
     return fail(ErrorCode::invalid_argument, "a zygote's run cannot have a terminal");
+  if (spec.events && spec.lifetime == Lifetime::background)
+    return fail(ErrorCode::invalid_argument, "a background exec has no events");
   return {};
 }
 
@@ -67,7 +69,7 @@ std::uint64_t in_ms(const std::optional<std::chrono::milliseconds>& span) {
 
 }  // namespace
 
-Result<wire::ExecRequest> to_request(const ExecSpec& spec, const SandboxSpec& sandbox) {
+Result<wire::ExecRequest> to_request(const ExecSpec& spec, const SandboxSpec& sandbox, const Limits& limits) {
   CLOCHE_CHECK(validate(spec));
   wire::ExecRequest request;
   request.argv = spec.argv;
@@ -81,10 +83,11 @@ Result<wire::ExecRequest> to_request(const ExecSpec& spec, const SandboxSpec& sa
   request.cpu_ms = in_ms(spec.cpu_limit);
   request.keep_bytes = spec.keep_output.count;
   request.stop_bytes = spec.stop_output.count;
-  request.rlimits = rlimits(spec, sandbox.limits);
+  request.rlimits = rlimits(spec, limits);
   request.umask = spec.umask;
   request.background = spec.lifetime == Lifetime::background;
   request.zygote = spec.zygote;
+  if (spec.events) request.events = wire::EventLane{spec.events->keep.count, spec.events->stop.count};
   return request;
 }
 

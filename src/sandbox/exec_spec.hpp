@@ -8,7 +8,7 @@
 
 namespace cloche {
 
-// Refuses what makes no sense.
-Result<wire::ExecRequest> to_request(const ExecSpec& spec, const SandboxSpec& sandbox);
+// Refuses what makes no sense. The limits are those that hold now; they may have changed since the sandbox was made.
+Result<wire::ExecRequest> to_request(const ExecSpec& spec, const SandboxSpec& sandbox, const Limits& limits);
 
 }  // namespace cloche

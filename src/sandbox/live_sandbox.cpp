@@ -65,7 +65,10 @@ Task<Status> TcpConnection::write(std::string bytes, Deadline deadline) {
 void TcpConnection::finish() { stream_->send_eof(wire::lane::in); }
 
 LiveSandbox::LiveSandbox(std::shared_ptr<Enclosure> enclosure, std::unique_ptr<AgentLink> link)
-    : enclosure_(std::move(enclosure)), ledger_(std::make_shared<OomLedger>(enclosure_)), link_(std::move(link)) {}
+    : enclosure_(std::move(enclosure)),
+      ledger_(std::make_shared<OomLedger>(enclosure_)),
+      link_(std::move(link)),
+      limits_(enclosure_->spec().limits) {}
 
 Task<Result<std::unique_ptr<LiveSandbox>>> LiveSandbox::open(std::unique_ptr<Enclosure> enclosure, Greeting greeting,
                                                              Deadline deadline) {
@@ -92,7 +95,7 @@ Task<Result<std::unique_ptr<LiveSandbox>>> LiveSandbox::open(std::unique_ptr<Enc
 }
 
 Task<Result<std::unique_ptr<Exec>>> LiveSandbox::start(ExecSpec spec, Deadline deadline) {
-  auto request = to_request(spec, enclosure_->spec());
+  auto request = to_request(spec, enclosure_->spec(), limits_);
   if (!request) co_return fail(std::move(request).error());
   auto stream = link_->open(wire::encode(*request));
   if (!stream) co_return fail(std::move(stream).error());
@@ -171,10 +174,16 @@ Task<Result<std::unique_ptr<TcpConnection>>> LiveSandbox::connect(std::uint16_t 
 
 Task<Status> LiveSandbox::start_zygote(std::string name, std::string interpreter, std::vector<std::string> imports,
                                        Deadline deadline) {
+  return start_zygote(std::move(name), std::move(interpreter), std::move(imports), std::string(), deadline);
+}
+
+Task<Status> LiveSandbox::start_zygote(std::string name, std::string interpreter, std::vector<std::string> imports,
+                                       std::string harness, Deadline deadline) {
   wire::ZygoteRequest request;
   request.zygote = std::move(name);
   request.interpreter = std::move(interpreter);
   request.imports = std::move(imports);
+  request.harness = std::move(harness);
   auto stream = link_->open(wire::encode(request));
   if (!stream) co_return fail(std::move(stream).error());
   auto event = co_await (*stream)->next(deadline);
@@ -200,12 +209,24 @@ Task<Result<ResetReport>> LiveSandbox::reset(Deadline deadline) {
 
 Task<Status> LiveSandbox::set_limits(Limits limits) {
   if (auto valid = validate(limits); !valid) co_return valid;
-  auto set = co_await enclosure_->set_limits(limits);
-  co_return set;
+  const Limits& made = enclosure_->spec().limits;
+  if (limits.work_dir != made.work_dir || limits.tmp_dir != made.tmp_dir || limits.shm_dir != made.shm_dir) {
+    co_return fail(ErrorCode::invalid_argument,
+                   "the sizes of work directory, /tmp and /dev/shm are fixed when a sandbox is made");
+  }
+  const bool touches_walls =
+      limits.memory != limits_.memory || limits.cpus != limits_.cpus || limits.pids != limits_.pids;
+  if (touches_walls) {
+    auto set = co_await enclosure_->set_limits(limits);
+    if (!set) co_return set;
+  }
+  limits_ = limits;
+  co_return Status{};
 }
 
 Task<Status> LiveSandbox::destroy(Deadline deadline) {
   auto work = [this, deadline]() -> Task<Status> {
+    link_->cut_off({ErrorCode::sandbox_lost, "the sandbox was destroyed"});
     co_await link_->shut_down();
     auto ended = co_await enclosure_->destroy(deadline);
     co_return ended;

@@ -1,6 +1,7 @@
 // LiveSandbox: the walls of a backend plus the conversation with the agent inside. The same on every backend.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -74,16 +75,26 @@ class LiveSandbox {
   // Starts a Python interpreter that has these modules imported; runs are forked from it (ExecSpec::zygote).
   Task<Status> start_zygote(std::string name, std::string interpreter, std::vector<std::string> imports,
                             Deadline deadline);
+  // The same with a harness: Python source that defines run(), which each fork calls in place of the file argv[0].
+  Task<Status> start_zygote(std::string name, std::string interpreter, std::vector<std::string> imports,
+                            std::string harness, Deadline deadline);
 
   // Makes it as good as new. An error means that it is not, and the sandbox must be destroyed.
   Task<Result<ResetReport>> reset(Deadline deadline);
 
+  // Memory, cpus, pids and what is asked of each program; the sizes of its directories are fixed.
   Task<Status> set_limits(Limits limits);
+  // As they are now.
+  const Limits& limits() const { return limits_; }
   Task<Result<Evidence>> evidence() { return enclosure_->evidence(); }
   Task<Status> ping(Deadline deadline) { return link_->ping(deadline); }
 
   // Why it is gone; nullopt while it lives.
   std::optional<Error> lost() const { return link_->lost(); }
+  // Called once when the sandbox dies by itself, on the thread that owns all state.
+  void on_lost(std::function<void()> tell) { link_->on_lost(std::move(tell)); }
+  // From now on every call and every running exec fails with this error. destroy() follows.
+  void cut_off(Error why) { link_->cut_off(std::move(why)); }
 
   // Ends it and removes every trace. Not cancellable.
   Task<Status> destroy(Deadline deadline);
@@ -97,6 +108,7 @@ class LiveSandbox {
   std::shared_ptr<Enclosure> enclosure_;
   std::shared_ptr<OomLedger> ledger_;
   std::unique_ptr<AgentLink> link_;
+  Limits limits_;
 };
 
 }  // namespace cloche

@@ -75,6 +75,15 @@ TEST(Codec, TruncatedAnywhere_NeverCrashes) {
   for (std::size_t cut = 0; cut < bytes.size(); ++cut) (void)decode<ExecEnded>(std::string_view(bytes).substr(0, cut));
 }
 
+TEST(Codec, EventLaneOfAnExec_ComesBackOnlyWhereItWasAskedFor) {
+  ExecRequest request;
+  EXPECT_FALSE(decode<ExecRequest>(encode(request)).value().events);
+  request.events = EventLane{};
+  EXPECT_TRUE(decode<ExecRequest>(encode(request)).value().events);
+  request.events->stop_bytes = 77;
+  EXPECT_EQ(decode<ExecRequest>(encode(request)).value().events->stop_bytes, 77u);
+}
+
 TEST(Codec, RandomBytes_NeverCrash) {
   std::mt19937 random(11);
   for (int round = 0; round < 20000; ++round) {

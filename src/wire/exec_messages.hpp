@@ -33,9 +33,21 @@ void fields(Fields& f, WindowSize& m) {
   f(2, m.columns);
 }
 
+// A descriptor beside stdout and stderr, whose bytes come on lane event. Its caps are its own.
+struct EventLane {
+  std::uint64_t keep_bytes = 0;  // what comes after is counted and dropped (0: no limit)
+  std::uint64_t stop_bytes = 0;  // more ends the program (0: no limit)
+};
+template <class Fields>
+void fields(Fields& f, EventLane& m) {
+  f(1, m.keep_bytes);
+  f(2, m.stop_bytes);
+}
+
 enum class StdinMode : std::uint32_t { closed = 0, stream = 1, last_ = stream };
 
-// Opens a stream: lane in is stdin, lanes out and err what the program prints (a pty's all on lane out).
+// Opens a stream: lane in is stdin, lanes out and err what the program prints (a pty's all on lane out), lane event
+// what it writes to the descriptor that CLOCHE_EVENT_FD names.
 struct ExecRequest {
   static constexpr auto kind = RequestKind::exec;
   static constexpr const char* name = "exec";
@@ -52,8 +64,9 @@ struct ExecRequest {
   std::uint64_t stop_bytes = 0;  // of each output lane; more ends the program (0: no limit)
   std::vector<Rlimit> rlimits;
   std::uint32_t umask = 022;
-  bool background = false;  // lives on when this stream ends; its output is kept by the agent
-  std::string zygote;       // name of the zygote to fork from; argv[0] is then the script
+  bool background = false;          // lives on when this stream ends; its output is kept by the agent
+  std::string zygote;               // name of the zygote to fork from; argv[0] is then the script
+  std::optional<EventLane> events;  // not in the background: nobody would be there to take them
 };
 template <class Fields>
 void fields(Fields& f, ExecRequest& m) {
@@ -72,6 +85,7 @@ void fields(Fields& f, ExecRequest& m) {
   f(13, m.umask);
   f(14, m.background);
   f(15, m.zygote);
+  f(16, m.events);
 }
 
 struct ExecStarted {
@@ -129,6 +143,7 @@ struct ExecEnded {
   std::string failed_step;
   LaneTotals out;
   LaneTotals err;
+  LaneTotals events;
 };
 template <class Fields>
 void fields(Fields& f, ExecEnded& m) {
@@ -145,6 +160,7 @@ void fields(Fields& f, ExecEnded& m) {
   f(11, m.failed_step);
   f(12, m.out);
   f(13, m.err);
+  f(14, m.events);
 }
 
 enum class SignalTarget : std::uint32_t { group = 0, program = 1, tree = 2, last_ = tree };
@@ -270,12 +286,14 @@ struct ZygoteRequest {
   std::string zygote;                // its name; starting a name again replaces it
   std::string interpreter;           // a Python 3 of the sandbox
   std::vector<std::string> imports;  // modules imported before the first fork
+  std::string harness;               // source of a module; its function run() then gets every fork, in a script's place
 };
 template <class Fields>
 void fields(Fields& f, ZygoteRequest& m) {
   f(1, m.zygote);
   f(2, m.interpreter);
   f(3, m.imports);
+  f(4, m.harness);
 }
 
 }  // namespace cloche::wire

@@ -15,6 +15,7 @@
 // completed by zeros, fails its seal and is dropped, and the decoder stands at a frame's start again.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -52,11 +53,20 @@ constexpr std::uint32_t initial_credit = 256 * 1024;
 
 // Byte lanes of a stream.
 namespace lane {
-constexpr std::uint8_t in = 0;   // stdin; towards a file or a socket
-constexpr std::uint8_t out = 1;  // stdout; from a file or a socket
-constexpr std::uint8_t err = 2;  // stderr
-constexpr std::uint8_t count = 3;
+constexpr std::uint8_t in = 0;     // stdin; towards a file or a socket
+constexpr std::uint8_t out = 1;    // stdout; from a file or a socket
+constexpr std::uint8_t err = 2;    // stderr
+constexpr std::uint8_t event = 3;  // what a program says on a descriptor of its own for that
+constexpr std::uint8_t count = 4;
 }  // namespace lane
+
+using LaneCredit = std::array<std::uint64_t, lane::count>;
+// What every lane of a stream starts with.
+constexpr LaneCredit full_credit() {
+  LaneCredit credit{};
+  credit.fill(initial_credit);
+  return credit;
+}
 
 struct Frame {
   FrameType type = FrameType::padding;

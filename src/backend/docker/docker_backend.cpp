@@ -7,6 +7,7 @@
 #include "backend/docker/hardening.hpp"
 #include "backend/docker/labels.hpp"
 #include "backend/docker/reaper.hpp"
+#include "core/fault_point.hpp"
 #include "core/log.hpp"
 
 namespace cloche {
@@ -145,10 +146,12 @@ Task<Result<std::unique_ptr<Enclosure>>> DockerBackend::raise_with(Cleanup& clea
   parts.id = id;
   parts.runtime = plan.runtime;
   CLOCHE_CO_TRY(parts.container, co_await create_hardened(cleanup, spec, std::move(plan), id, deadline));
+  fault_point("backend.make.created");
   parts.spec = std::move(spec);
   // Attached first: without a log, what the agent says before that would be lost.
   CLOCHE_CO_TRY(http::Upgrade attached, co_await attach_container(*engine_, parts.container, deadline));
   CLOCHE_CO_CHECK(co_await start_container(*engine_, parts.container, deadline));
+  fault_point("backend.make.started");
   co_return create_enclosure(engine_, std::move(parts), std::move(attached), std::move(held));
 }
 

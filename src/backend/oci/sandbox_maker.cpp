@@ -13,6 +13,7 @@
 #include "backend/oci/root_layout.hpp"
 #include "backend/oci/root_skeleton.hpp"
 #include "backend/oci/subprocess.hpp"
+#include "core/fault_point.hpp"
 #include "core/log.hpp"
 
 namespace cloche::oci {
@@ -83,7 +84,9 @@ class Making {
     Undo undo(host_, record_.id.value);
     // The directory alone is a journal already: one without a record is removed, with all that bears its name.
     CLOCHE_CHECK(make_sandbox_directory(host_, files_));
+    fault_point("backend.make.directory");
     CLOCHE_TRY(parts.uids, host_.uids().claim(record_.id.value));
+    fault_point("backend.make.uids");
     record_.uid_slot = parts.uids.slot;
     CLOCHE_CHECK(write_record(files_.record, record_));
     CLOCHE_CHECK(write_file(files_.config, boost::json::serialize(make_bundle(record_.spec, parts)), 0600));
@@ -91,10 +94,12 @@ class Making {
 
     const Cgroup cgroup = host_.cgroups()->at(record_.id.value);
     CLOCHE_CHECK(cgroup.create());
+    fault_point("backend.make.cgroup");
     CLOCHE_CHECK(cgroup.set_limits(limits_while_starting(limits)));
     CLOCHE_CHECK(watch_.check("create sandbox"));
     MadeSandbox made;
     CLOCHE_TRY(made.ends, start(cgroup));
+    fault_point("backend.make.started");
     CLOCHE_CHECK(cgroup.set_limits(limits));
     cgroup.restart_peak();
     record_.state = SandboxRecord::State::running;
@@ -236,7 +241,9 @@ Status remove_sandbox(Host& host, const std::string& id, Deadline deadline) {
   if (host.cgroups()) {
     const Cgroup cgroup = host.cgroups()->at(id);
     CLOCHE_CHECK(cgroup.kill_all(deadline));
+    fault_point("backend.remove.killed");
     CLOCHE_CHECK(cgroup.remove(deadline));
+    fault_point("backend.remove.cgroup");
   }
   if (record && record->uid_slot) {
     CLOCHE_CHECK(host.uids().release(UidRange{*record->uid_slot}, id));

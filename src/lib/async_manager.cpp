@@ -1,0 +1,114 @@
+#include "cloche/async_manager.hpp"
+
+#include "lib/async_handles.hpp"
+#include "lib/instance_dir.hpp"
+#include "lib/throwing.hpp"
+#include "pool/manager.hpp"
+
+namespace cloche::async {
+
+namespace {
+
+constexpr std::chrono::seconds recover_patience{120};
+
+Result<std::unique_ptr<pool::Journal>> open_journal(const InstanceDir* dir) {
+  // A passing instance's sandboxes end with it: whoever comes next removes them all.
+  return dir == nullptr ? pool::Journal::open_in_memory() : pool::Journal::open(dir->journal());
+}
+
+}  // namespace
+
+struct Manager::Impl {
+  Impl(boost::asio::any_io_executor executor, ManagerOptions options) {
+    const EngineOptions& engine_options = options.engine;
+    engine = std::make_shared<Engine::Impl>(executor, engine_options);
+    if (!engine_options.instance.empty()) dir = value_or_throw(InstanceDir::claim(engine_options));
+    auto journal = value_or_throw(open_journal(dir.get()));
+    pools = value_or_throw(pool::Manager::create(executor, *engine->made, std::move(journal), std::move(options)));
+  }
+
+  // Which pool has lent it; null when it is none of ours.
+  static const void* lender_of(const std::shared_ptr<Sandbox>& sandbox) {
+    return sandbox && sandbox->impl() != nullptr && sandbox->impl()->lease ? sandbox->impl()->lender : nullptr;
+  }
+
+  std::shared_ptr<Engine::Impl> engine;
+  std::unique_ptr<InstanceDir> dir;
+  std::unique_ptr<pool::Manager> pools;
+};
+
+Lease::Lease() = default;
+Lease::Lease(Sandbox sandbox) : sandbox_(std::move(sandbox)) {}
+
+bool Lease::give_back() { return sandbox_.impl() != nullptr && async::give_back(*sandbox_.impl()); }
+bool Lease::destroy() { return sandbox_.impl() != nullptr && destroy_lent(*sandbox_.impl()); }
+
+Manager::Manager(boost::asio::any_io_executor executor, ManagerOptions options)
+    : impl_(std::make_shared<Impl>(std::move(executor), std::move(options))) {}
+Manager::Manager(Manager&&) noexcept = default;
+Manager::~Manager() = default;
+
+Task<> Manager::start() {
+  const auto impl = impl_;
+  co_await impl->engine->backend();  // sweeps what killed processes left behind
+  auto started = co_await impl->pools->start(Deadline::after(recover_patience));
+  value_or_throw(std::move(started));
+}
+
+Task<Lease> Manager::acquire(std::string profile) {
+  ClaimOptions options;
+  return acquire(std::move(profile), std::move(options));
+}
+
+Task<Lease> Manager::acquire(std::string profile, ClaimOptions options) {
+  const auto impl = impl_;
+  const auto pool = value_or_throw(impl->pools->find(profile));
+  auto claimed = co_await impl->pools->acquire(std::move(profile), std::move(options));
+  auto lease = value_or_throw(std::move(claimed));
+  co_return Lease(wrap(impl->engine, std::move(lease), pool.get()));
+}
+
+Task<std::shared_ptr<Sandbox>> Manager::get(std::string profile) {
+  ClaimOptions options;
+  return get(std::move(profile), std::move(options));
+}
+
+Task<std::shared_ptr<Sandbox>> Manager::get(std::string profile, ClaimOptions options) {
+  Lease lease = co_await acquire(std::move(profile), std::move(options));
+  co_return std::make_shared<Sandbox>(std::move(*lease));
+}
+
+Returned Manager::release(const std::string& profile, const std::shared_ptr<Sandbox>& sandbox) {
+  const auto pool = value_or_throw(impl_->pools->find(profile));
+  if (Impl::lender_of(sandbox) != pool.get()) return Returned::foreign;
+  return give_back(*sandbox->impl()) ? Returned::now : Returned::already;
+}
+
+Returned Manager::destroy(const std::string& profile, const std::shared_ptr<Sandbox>& sandbox) {
+  const auto pool = value_or_throw(impl_->pools->find(profile));
+  if (Impl::lender_of(sandbox) != pool.get()) return Returned::foreign;
+  return destroy_lent(*sandbox->impl()) ? Returned::now : Returned::already;
+}
+
+std::vector<std::string> Manager::profiles() const {
+  std::vector<std::string> names;
+  for (const auto& [name, stats] : impl_->pools->stats()) names.push_back(name);
+  return names;
+}
+
+std::map<std::string, PoolStats> Manager::stats() const { return impl_->pools->stats(); }
+
+void Manager::resize(const std::string& profile, PoolOptions options) {
+  const auto pool = value_or_throw(impl_->pools->find(profile));
+  value_or_throw(pool->resize(options));
+}
+
+Task<> Manager::shutdown() {
+  const auto impl = impl_;
+  auto ended = co_await impl->pools->shut_down();
+  value_or_throw(std::move(ended));
+}
+
+void Manager::hasten() { impl_->pools->hasten(); }
+
+}  // namespace cloche::async

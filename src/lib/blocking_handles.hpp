@@ -1,0 +1,27 @@
+// What stands behind the sandboxes of blocking code.
+#pragma once
+
+#include <memory>
+
+#include "cloche/async.hpp"
+#include "cloche/sandbox.hpp"
+#include "lib/loop_thread.hpp"
+
+namespace cloche {
+
+struct Sandbox::Impl {
+  std::shared_ptr<void> owner;  // has the loop
+  LoopThread* loop = nullptr;
+  std::unique_ptr<async::Sandbox> sandbox;
+  bool is_lent = false;
+
+  template <class Call>
+  auto wait_for(Call call) {
+    return loop->wait_for([this, call = std::move(call)]() { return call(*sandbox); });
+  }
+  // Only of a lent one. True when it still was lent.
+  bool give_back();
+  bool destroy_lent();
+};
+
+}  // namespace cloche
