@@ -20,6 +20,7 @@
 #include "cloche/exec.hpp"
 #include "cloche/files.hpp"
 #include "cloche/outcome.hpp"
+#include "cloche/script.hpp"
 #include "cloche/spec.hpp"
 
 namespace cloche::async {
@@ -104,6 +105,11 @@ class Sandbox {
   Task<std::string> pack(std::string path, Bytes most = mib(256));
 
   Task<> start_zygote(std::string name, std::vector<std::string> imports);
+  // Keeps a harness for scripts ready; a profile with `scripts` has one already.
+  Task<> prepare_scripts(ScriptHarness harness);
+  // Runs a script to its end, and tells the listener of its events meanwhile.
+  Task<ScriptResult> run_script(ScriptRequest request);
+  Task<ScriptResult> run_script(ScriptRequest request, ScriptListener listener);
   Task<> set_limits(Limits limits);
   // As good as new, and proved to be; throws when it is not, and then the sandbox must be destroyed.
   Task<> reset();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cloche/limits.hpp"
+#include "cloche/script.hpp"
 #include "cloche/spec.hpp"
 
 namespace cloche {
@@ -48,6 +49,7 @@ struct Profile {
   SandboxSpec sandbox;
   PoolOptions pool;
   std::vector<ZygoteSpec> zygotes;
+  std::optional<ScriptHarness> scripts;  // kept ready for run_script()
   // For every program run in a lease. None of it is in the sandbox's own configuration.
   std::map<std::string, std::string> env;
   std::vector<std::string> secrets;  // by name; see ManagerOptions::secrets

@@ -19,6 +19,7 @@
 #include "cloche/exec.hpp"
 #include "cloche/files.hpp"
 #include "cloche/outcome.hpp"
+#include "cloche/script.hpp"
 #include "cloche/spec.hpp"
 
 namespace cloche {
@@ -62,6 +63,10 @@ class Sandbox {
   std::string pack(const std::string& path, Bytes most = mib(256));
 
   void start_zygote(const std::string& name, std::vector<std::string> imports = {});
+  // Keeps a harness for scripts ready; a profile with `scripts` has one already.
+  void prepare_scripts(ScriptHarness harness = {});
+  // Runs a script to its end, and tells the listener of its events meanwhile, on the engine's own thread.
+  ScriptResult run_script(ScriptRequest request, ScriptListener listener = {});
   void set_limits(Limits limits);
   void reset();
   // Says what could not be removed; the destructor cannot.

@@ -1,5 +1,6 @@
 #include "lib/async_handles.hpp"
 #include "lib/throwing.hpp"
+#include "script/script_executor.hpp"
 
 namespace cloche::async {
 
@@ -297,6 +298,28 @@ Task<> Sandbox::start_zygote(std::string name, std::vector<std::string> imports)
   auto started =
       co_await live->start_zygote(std::move(name), "python3", std::move(imports), Deadline::after(zygote_patience));
   value_or_throw(std::move(started));
+}
+
+Task<> Sandbox::prepare_scripts(ScriptHarness harness) {
+  const auto live = impl_->share();
+  const ScriptExecutor executor;
+  auto prepared = co_await executor.prepare(*live, std::move(harness), Deadline::after(zygote_patience));
+  value_or_throw(std::move(prepared));
+}
+
+Task<ScriptResult> Sandbox::run_script(ScriptRequest request) {
+  ScriptListener nobody;
+  return run_script(std::move(request), std::move(nobody));
+}
+
+Task<ScriptResult> Sandbox::run_script(ScriptRequest request, ScriptListener listener) {
+  const auto live = impl_->share();
+  if (impl_->lease) {
+    for (const auto& [name, value] : impl_->lease->binding().env) request.env.emplace(name, value);
+  }
+  const ScriptExecutor executor;
+  auto ran = co_await executor.run(*live, std::move(request), std::move(listener));
+  co_return value_or_throw(std::move(ran));
 }
 
 Task<> Sandbox::set_limits(Limits limits) {

@@ -171,6 +171,13 @@ std::string Sandbox::pack(const std::string& path, Bytes most) {
 void Sandbox::start_zygote(const std::string& name, std::vector<std::string> imports) {
   impl_->wait_for([&](async::Sandbox& sandbox) { return sandbox.start_zygote(name, std::move(imports)); });
 }
+void Sandbox::prepare_scripts(ScriptHarness harness) {
+  impl_->wait_for([&](async::Sandbox& sandbox) { return sandbox.prepare_scripts(std::move(harness)); });
+}
+ScriptResult Sandbox::run_script(ScriptRequest request, ScriptListener listener) {
+  return impl_->wait_for(
+      [&](async::Sandbox& sandbox) { return sandbox.run_script(std::move(request), std::move(listener)); });
+}
 void Sandbox::set_limits(Limits limits) {
   impl_->wait_for([&](async::Sandbox& sandbox) { return sandbox.set_limits(limits); });
 }

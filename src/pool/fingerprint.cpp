@@ -35,6 +35,10 @@ std::string fingerprint_of(const Profile& profile) {
     for (const std::string& module : zygote.imports) all += text(module);
     all += "|";
   }
+  if (profile.scripts) {
+    all += "scripts" + text(profile.scripts->interpreter);
+    for (const std::string& module : profile.scripts->imports) all += text(module);
+  }
   return fmt::format("{:016x}", hash(all));
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/log.hpp"
 #include "core/shielded.hpp"
+#include "script/script_executor.hpp"
 
 namespace cloche::pool {
 
@@ -31,26 +32,32 @@ Task<Result<std::shared_ptr<LiveSandbox>>> keep_if(std::shared_ptr<LiveSandbox> 
   co_return fail(std::move(done).error());
 }
 
-Task<Status> start_zygotes(LiveSandbox& sandbox, std::vector<ZygoteSpec> zygotes, Deadline deadline) {
+Task<Status> start_interpreters(LiveSandbox& sandbox, std::vector<ZygoteSpec> zygotes,
+                                std::optional<ScriptHarness> scripts, Deadline deadline) {
   for (ZygoteSpec& zygote : zygotes) {
     auto started = co_await sandbox.start_zygote(std::move(zygote.name), std::move(zygote.interpreter),
                                                  std::move(zygote.imports), deadline);
     if (!started) co_return started;
   }
-  co_return Status{};
+  if (!scripts) co_return Status{};
+  const ScriptExecutor executor;
+  auto prepared = co_await executor.prepare(sandbox, std::move(*scripts), deadline);
+  co_return prepared;
 }
 
 }  // namespace
 
-Task<Result<std::shared_ptr<LiveSandbox>>> make_sandbox(Backend& backend, SandboxSpec spec,
-                                                        std::vector<ZygoteSpec> zygotes, Deadline deadline) {
+Task<Result<std::shared_ptr<LiveSandbox>>> make_sandbox(Backend& backend, SandboxSpec spec, const Profile& profile,
+                                                        Deadline deadline) {
   auto walls = co_await backend.create(std::move(spec), deadline);
   if (!walls) co_return fail(std::move(walls).error());
   auto opened = co_await LiveSandbox::open(std::move(*walls), Greeting::fresh, deadline);
   if (!opened) co_return fail(std::move(opened).error());
   std::shared_ptr<LiveSandbox> sandbox = std::move(*opened);
-  if (zygotes.empty()) co_return sandbox;
-  auto step = [sandbox, zygotes, deadline] { return start_zygotes(*sandbox, zygotes, deadline); };
+  if (profile.zygotes.empty() && !profile.scripts) co_return sandbox;
+  auto step = [sandbox, zygotes = profile.zygotes, scripts = profile.scripts, deadline] {
+    return start_interpreters(*sandbox, zygotes, scripts, deadline);
+  };
   auto kept = co_await keep_if(sandbox, std::move(step));
   co_return kept;
 }

@@ -1,4 +1,4 @@
-// Making a sandbox for a pool: raised, greeted, its zygotes started; or nothing left of it.
+// Making a sandbox for a pool: raised, greeted, its zygotes and its harness started; or nothing left of it.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,9 @@
 
 namespace cloche::pool {
 
-Task<Result<std::shared_ptr<LiveSandbox>>> make_sandbox(Backend& backend, SandboxSpec spec,
-                                                        std::vector<ZygoteSpec> zygotes, Deadline deadline);
+// The spec is the profile's but for the name and the labels.
+Task<Result<std::shared_ptr<LiveSandbox>>> make_sandbox(Backend& backend, SandboxSpec spec, const Profile& profile,
+                                                        Deadline deadline);
 
 // Takes over one that an earlier process left, and makes it as good as new. When that fails it is destroyed.
 Task<Result<std::shared_ptr<LiveSandbox>>> take_over(std::unique_ptr<Enclosure> enclosure, Limits limits,

@@ -302,7 +302,7 @@ Task<Result<std::shared_ptr<LiveSandbox>>> WarmPool::make_named(SlotId slot, std
   fault_point("pool.make.journalled");
   SandboxSpec spec = spec_for(name);
   const Deadline deadline = Deadline::after(make_patience + spec.ready_timeout);
-  auto made = co_await make_sandbox(surroundings_.backend, std::move(spec), profile_.zygotes, deadline);
+  auto made = co_await make_sandbox(surroundings_.backend, std::move(spec), profile_, deadline);
   fault_point("pool.make.made");
   Status written =
       made ? surroundings_.journal.set_state(name, JournalState::idle) : surroundings_.journal.forget(name);

@@ -40,7 +40,7 @@ Task<Result<std::variant<ScriptEvent, ScriptResult>>> ScriptRun::next(Deadline d
   }
 }
 
-Task<Status> ScriptExecutor::prepare(LiveSandbox& sandbox, HarnessOptions options, Deadline deadline) const {
+Task<Status> ScriptExecutor::prepare(LiveSandbox& sandbox, ScriptHarness options, Deadline deadline) const {
   std::string source = harness_script;
   auto started = co_await sandbox.start_zygote(harness_, std::move(options.interpreter), std::move(options.imports),
                                                std::move(source), deadline);
@@ -65,7 +65,7 @@ Task<Result<std::unique_ptr<ScriptRun>>> ScriptExecutor::start(LiveSandbox& sand
   co_return std::make_unique<ScriptRun>(std::move(exec), ScriptProgress(request.mode, request.caps), guard);
 }
 
-Task<Result<ScriptResult>> ScriptExecutor::run(LiveSandbox& sandbox, ScriptRequest request, Sink sink,
+Task<Result<ScriptResult>> ScriptExecutor::run(LiveSandbox& sandbox, ScriptRequest request, ScriptListener listener,
                                                Deadline deadline) const {
   auto started = co_await start(sandbox, std::move(request), deadline);
   if (!started) co_return fail(std::move(started).error());
@@ -74,7 +74,7 @@ Task<Result<ScriptResult>> ScriptExecutor::run(LiveSandbox& sandbox, ScriptReque
     auto step = co_await script->next(deadline);
     if (!step) co_return fail(std::move(step).error());
     if (auto* result = std::get_if<ScriptResult>(&*step)) co_return std::move(*result);
-    if (sink) sink(std::get<ScriptEvent>(*step));
+    if (listener) listener(std::get<ScriptEvent>(*step));
   }
 }
 

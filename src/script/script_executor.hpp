@@ -37,27 +37,20 @@ class ScriptRun {
   bool stopped_ = false;
 };
 
-struct HarnessOptions {
-  std::string interpreter = "python3";
-  std::vector<std::string> imports;  // what scripts find imported
-};
-
 class ScriptExecutor {
  public:
   // Several harnesses, of different names and imports, may live in one sandbox.
   explicit ScriptExecutor(std::string harness = "scripts") : harness_(std::move(harness)) {}
 
   // Starts the harness; when it returns, the harness is ready. Again: replaces it.
-  Task<Status> prepare(LiveSandbox& sandbox, HarnessOptions options, Deadline deadline) const;
+  Task<Status> prepare(LiveSandbox& sandbox, ScriptHarness options, Deadline deadline) const;
 
   // Starts a script. A sandbox without the harness is an error, told here or by the run's first next().
   Task<Result<std::unique_ptr<ScriptRun>>> start(LiveSandbox& sandbox, ScriptRequest request, Deadline deadline) const;
 
-  // Told of each event before the next one is looked for.
-  using Sink = std::function<void(const ScriptEvent&)>;
   // Runs a script to its end. The deadline is the caller's own, over the script's limit: when it passes, the script is
   // stopped and the answer is a timeout error.
-  Task<Result<ScriptResult>> run(LiveSandbox& sandbox, ScriptRequest request, Sink sink,
+  Task<Result<ScriptResult>> run(LiveSandbox& sandbox, ScriptRequest request, ScriptListener listener,
                                  Deadline deadline = Deadline::never()) const;
 
  private:

@@ -65,7 +65,7 @@ class ScriptExecutorTest : public testing::Test {
   // The same with the harness prepared.
   void with_harness(std::function<Task<>(LiveSandbox&)> body) {
     in_sandbox([this, body](LiveSandbox& sandbox) -> Task<> {
-      HarnessOptions options;
+      ScriptHarness options;
       options.imports.emplace_back("base64");
       auto prepared = co_await executor_.prepare(sandbox, std::move(options), Deadline::after(60s));
       EXPECT_TRUE(prepared) << prepared.error().message;
@@ -75,7 +75,7 @@ class ScriptExecutorTest : public testing::Test {
 
   Task<Told> tell(LiveSandbox& sandbox, ScriptRequest request) {
     Told told;
-    ScriptExecutor::Sink sink = [&told](const ScriptEvent& event) { told.events.push_back(event); };
+    ScriptListener sink = [&told](const ScriptEvent& event) { told.events.push_back(event); };
     auto ran = co_await executor_.run(sandbox, std::move(request), std::move(sink), Deadline::after(60s));
     EXPECT_TRUE(ran) << ran.error().message;
     if (ran) told.result = std::move(*ran);
@@ -439,7 +439,7 @@ TEST_F(ScriptExecutorTest, ManyScriptsAtOnce_EachGetItsOwnResult) {
 TEST_F(ScriptExecutorTest, SandboxWithoutHarness_IsAClearError) {
   in_sandbox([this](LiveSandbox& sandbox) -> Task<> {
     ScriptRequest request = plan("final_result(1)");
-    ScriptExecutor::Sink nobody;
+    ScriptListener nobody;
     auto ran = co_await executor_.run(sandbox, std::move(request), std::move(nobody));
     EXPECT_FALSE(ran);
     if (ran) co_return;
@@ -450,7 +450,7 @@ TEST_F(ScriptExecutorTest, SandboxWithoutHarness_IsAClearError) {
 
 TEST_F(ScriptExecutorTest, HarnessWithUnknownImport_IsNotPrepared) {
   in_sandbox([this](LiveSandbox& sandbox) -> Task<> {
-    HarnessOptions options;
+    ScriptHarness options;
     options.imports.emplace_back("no_such_module");
     auto prepared = co_await executor_.prepare(sandbox, std::move(options), Deadline::after(60s));
     EXPECT_FALSE(prepared);

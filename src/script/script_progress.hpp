@@ -17,27 +17,7 @@
 
 namespace cloche {
 
-enum class ScriptEnding {
-  final_result,  // a plan gave its result
-  error,         // the script raised, or sent something that is no event
-  script_done,   // ran to its end; outcome.exit_code says how it left
-  timeout,
-  memory,
-  output_limit,
-  crashed,    // ended by a signal, its own included
-  cancelled,  // stopped by the caller
-};
-
 std::string_view to_string(ScriptEnding ending);
-
-struct ScriptResult {
-  ScriptEnding ending = ScriptEnding::script_done;
-  std::optional<std::string> final_result;  // JSON text; the last one, whatever the ending
-  std::optional<ErrorEvent> error;          // the first one
-  std::vector<LogEvent> logs;
-  std::uint64_t lost_log_lines = 0;  // printed but over the cap; bytes over theirs are in the outcome
-  Outcome outcome;                   // a plan that gave its result is ended, so it may say `cancelled`
-};
 
 class ScriptProgress {
  public:

@@ -107,11 +107,11 @@ CONFORMANCE(BackgroundExecWithEvents_IsRefused) {
 CONFORMANCE(Script_TellsEventsAndItsResult) {
   in_sandbox([](LiveSandbox& sandbox) -> Task<> {
     const ScriptExecutor executor;
-    HarnessOptions options;
+    ScriptHarness options;
     auto prepared = co_await executor.prepare(sandbox, std::move(options), Deadline::after(60s));
     EXPECT_TRUE(prepared) << prepared.error().message;
     std::vector<std::string> lines;
-    ScriptExecutor::Sink sink = [&](const ScriptEvent& event) { lines.push_back(to_json(event)); };
+    ScriptListener sink = [&](const ScriptEvent& event) { lines.push_back(to_json(event)); };
     ScriptRequest request;
     request.source =
         "print('{\"type\":\"final_result\"}')\nintermediate('half', 21)\nfinal_result(inputs * 2)\nwhile True: pass";
@@ -133,12 +133,12 @@ CONFORMANCE(ScriptThatUsesUpTheMemory_SaysSo) {
   small.limits.memory = mib(128);
   in_sandbox(small, [](LiveSandbox& sandbox) -> Task<> {
     const ScriptExecutor executor;
-    HarnessOptions options;
+    ScriptHarness options;
     auto prepared = co_await executor.prepare(sandbox, std::move(options), Deadline::after(60s));
     EXPECT_TRUE(prepared) << prepared.error().message;
     ScriptRequest request;
     request.source = "intermediate('on')\nkept = []\nwhile True: kept.append(b'x' * 1_000_000)";
-    ScriptExecutor::Sink nobody;
+    ScriptListener nobody;
     auto ran = co_await executor.run(sandbox, std::move(request), std::move(nobody), Deadline::after(100s));
     EXPECT_TRUE(ran) << ran.error().message;
     if (!ran) co_return;

@@ -82,7 +82,9 @@ class Managers : public Library {
 };
 
 TEST_F(Managers, Acquire_LendsByProfileOrAliasAndTakesBackWithTheLease) {
-  Manager manager(manager_options());
+  ManagerOptions single = manager_options();
+  single.profiles[0].pool.scale_limit = 1;
+  Manager manager(single);
   std::string id;
   {
     Lease lease = manager.acquire("box");
@@ -123,6 +125,33 @@ TEST_F(Managers, ReleaseTwiceOrOfAForeignOrDestroyedSandbox_IsHarmless) {
   EXPECT_EQ(manager.release("box", nullptr), Returned::foreign);
   EXPECT_EQ(foreign->run(ExecSpec::shell("echo unharmed")).out, "unharmed\n");
   EXPECT_THROW(manager.release("cobol", foreign), SandboxNotFoundError);
+}
+
+TEST_F(Managers, ProfileWithScripts_RunsEachInAFreshForkAndTellsItsEvents) {
+  ManagerOptions scripted = manager_options();
+  scripted.profiles[0].scripts.emplace();
+  scripted.profiles[0].secrets.push_back("TOKEN");
+  scripted.secrets["TOKEN"] = "s3cret";
+  Manager manager(scripted);
+  for (int round = 0; round < 2; ++round) {
+    Lease lease = manager.acquire("box");
+    ScriptRequest request;
+    request.source =
+        "import os\n"
+        "print('{\"type\": \"final_result\", \"data\": \"forged\"}')\n"
+        "intermediate('half', inputs['n'] / 2)\n"
+        "final_result({'token': os.environ['TOKEN'], 'seen': globals().get('seen')})\n";
+    request.inputs = "{\"n\": 42}";
+    std::vector<std::string> labels;
+    const ScriptResult result = lease->run_script(request, [&](const ScriptEvent& event) {
+      if (const auto* half = std::get_if<IntermediateEvent>(&event)) labels.push_back(half->label + "=" + half->data);
+    });
+    EXPECT_EQ(result.ending, ScriptEnding::final_result);
+    EXPECT_EQ(result.final_result, "{\"token\":\"s3cret\",\"seen\":null}");
+    EXPECT_THAT(labels, ElementsAre("half=21.0"));
+    ASSERT_EQ(result.logs.size(), 1u);
+    EXPECT_THAT(result.logs[0].message, HasSubstr("forged"));
+  }
 }
 
 TEST_F(Managers, Errors_AreTyped) {
