@@ -21,7 +21,8 @@ constexpr const char* schema =
     " fingerprint TEXT NOT NULL,"
     " state INTEGER NOT NULL,"
     " tenant TEXT,"
-    " uses INTEGER NOT NULL"
+    " uses INTEGER NOT NULL,"
+    " holder TEXT NOT NULL"
     ") STRICT, WITHOUT ROWID;"
     "PRAGMA user_version = 1;";
 
@@ -101,11 +102,11 @@ Status Journal::prepare() {
                 "journal: written by a newer version of Cloche (" + std::to_string(version) + ")");
   }
   if (version == 0) CLOCHE_CHECK(execute(schema));
-  CLOCHE_CHECK(compile("INSERT OR REPLACE INTO sandboxes VALUES (?1, ?2, ?3, ?4, ?5, ?6)", begin_));
+  CLOCHE_CHECK(compile("INSERT OR REPLACE INTO sandboxes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)", begin_));
   CLOCHE_CHECK(compile("UPDATE sandboxes SET state = ?2 WHERE name = ?1", set_state_));
-  CLOCHE_CHECK(compile("UPDATE sandboxes SET state = ?2, tenant = ?3, uses = ?4 WHERE name = ?1", lend_));
+  CLOCHE_CHECK(compile("UPDATE sandboxes SET state = ?2, tenant = ?3, uses = ?4, holder = ?5 WHERE name = ?1", lend_));
   CLOCHE_CHECK(compile("DELETE FROM sandboxes WHERE name = ?1", forget_));
-  return compile("SELECT name, profile, fingerprint, state, tenant, uses FROM sandboxes", list_);
+  return compile("SELECT name, profile, fingerprint, state, tenant, uses, holder FROM sandboxes", list_);
 }
 
 Status Journal::run(sqlite3_stmt* statement) {
@@ -126,6 +127,7 @@ Status Journal::begin(const JournalEntry& entry) {
     sqlite3_bind_null(begin_, 5);
   }
   sqlite3_bind_int64(begin_, 6, entry.uses);
+  bind_text(begin_, 7, entry.holder);
   return run(begin_);
 }
 
@@ -135,11 +137,13 @@ Status Journal::set_state(const std::string& name, JournalState state) {
   return run(set_state_);
 }
 
-Status Journal::lend(const std::string& name, const std::string& tenant, std::uint32_t uses) {
+Status Journal::lend(const std::string& name, const std::string& tenant, std::uint32_t uses,
+                     const std::string& holder) {
   bind_text(lend_, 1, name);
   sqlite3_bind_int(lend_, 2, static_cast<int>(JournalState::lent));
   bind_text(lend_, 3, tenant);
   sqlite3_bind_int64(lend_, 4, uses);
+  bind_text(lend_, 5, holder);
   return run(lend_);
 }
 
@@ -159,6 +163,7 @@ Result<std::vector<JournalEntry>> Journal::entries() {
     entry.state = static_cast<JournalState>(sqlite3_column_int(list_, 3));
     if (sqlite3_column_type(list_, 4) != SQLITE_NULL) entry.tenant = text_of(list_, 4);
     entry.uses = static_cast<std::uint32_t>(sqlite3_column_int64(list_, 5));
+    entry.holder = text_of(list_, 6);
     all.push_back(std::move(entry));
   }
   sqlite3_reset(list_);

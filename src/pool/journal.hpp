@@ -29,6 +29,7 @@ struct JournalEntry {
   JournalState state = JournalState::making;
   std::optional<std::string> tenant;
   std::uint32_t uses = 0;
+  std::string holder;  // who wants it back after a crash; empty: nobody
 };
 
 class Journal {
@@ -44,7 +45,7 @@ class Journal {
 
   Status begin(const JournalEntry& entry);
   Status set_state(const std::string& name, JournalState state);
-  Status lend(const std::string& name, const std::string& tenant, std::uint32_t uses);
+  Status lend(const std::string& name, const std::string& tenant, std::uint32_t uses, const std::string& holder);
   Status forget(const std::string& name);
   Result<std::vector<JournalEntry>> entries();
 

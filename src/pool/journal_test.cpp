@@ -43,7 +43,7 @@ TEST_F(JournalTest, EntriesOfAProcess_AreThereForTheNext) {
     ASSERT_TRUE(journal->begin(entry("b")));
     ASSERT_TRUE(journal->begin(entry("c")));
     ASSERT_TRUE(journal->set_state("b", JournalState::idle));
-    ASSERT_TRUE(journal->lend("b", "red", 7));
+    ASSERT_TRUE(journal->lend("b", "red", 7, "me"));
     ASSERT_TRUE(journal->forget("c"));
   }
   const auto entries = open()->entries();
@@ -55,13 +55,14 @@ TEST_F(JournalTest, EntriesOfAProcess_AreThereForTheNext) {
   EXPECT_EQ((*entries)[1].tenant, "red");
   EXPECT_EQ((*entries)[1].uses, 7u);
   EXPECT_EQ((*entries)[1].profile, "python");
+  EXPECT_EQ((*entries)[1].holder, "me");
 }
 
 TEST_F(JournalTest, TenantWithStrangeBytes_ComesBackAsItWas) {
   const std::string tenant("a\0'; DROP TABLE sandboxes; --\n", 30);
   const auto journal = open();
   ASSERT_TRUE(journal->begin(entry("a")));
-  ASSERT_TRUE(journal->lend("a", tenant, 1));
+  ASSERT_TRUE(journal->lend("a", tenant, 1, ""));
   const auto entries = journal->entries();
   ASSERT_TRUE(entries);
   EXPECT_EQ((*entries)[0].tenant, tenant);

@@ -38,6 +38,8 @@ class Lease {
   // For those who may still be using it when the lease ends.
   const std::shared_ptr<LiveSandbox>& shared() const { return sandbox_; }
   const Binding& binding() const { return binding_; }
+  // After a takeover, when what was bound is not known to the sandbox.
+  void rebind(Binding binding) { binding_ = std::move(binding); }
 
   // As LiveSandbox's, with what was bound.
   Task<Result<std::unique_ptr<Exec>>> start(ExecSpec spec, Deadline deadline = Deadline::never());

@@ -90,14 +90,25 @@ Task<Status> Manager::recover(Deadline deadline) {
   co_return Status{};
 }
 
-// A sandbox that was idle is clean, and goes on in its pool if it is still what the profile asks for. Anything else has
-// lost its owner, or its history, and goes.
+// A sandbox that was idle is clean, and goes on in its pool if it is still what the profile asks for. One that was held
+// goes on as it is. Anything else has lost its owner, or its history, and goes.
 Task<> Manager::meet_again(std::unique_ptr<Enclosure> enclosure, const JournalEntry* entry) {
   const Gate::Pass pass = co_await removing_.enter(Urgency::ordinary);
   if (entry != nullptr && entry->state == JournalState::idle) {
     const auto pool = pools_.find(entry->profile);
     if (pool != pools_.end() && pool->second->fingerprint() == entry->fingerprint) {
       co_await pool->second->adopt(std::move(enclosure), *entry);
+      co_return;
+    }
+  }
+  if (entry != nullptr && entry->state == JournalState::lent && !entry->holder.empty()) {
+    if (const auto pool = pools_.find(entry->profile); pool != pools_.end()) {
+      auto lease = co_await pool->second->adopt_held(std::move(enclosure), *entry);
+      if (lease) {
+        held_.emplace(entry->holder, std::move(*lease));
+      } else {
+        log::warn("the sandbox of {} was lost: {}", entry->holder, lease.error().message);
+      }
       co_return;
     }
   }

@@ -20,6 +20,10 @@ class Manager {
   // Takes over or removes what an earlier process of this instance left, then begins to fill the pools.
   Task<Status> start(Deadline deadline);
 
+  // Leases that were held (WarmPool::claim_lasting) when an earlier process ended, by their holder's name. Those that
+  // nobody takes end with the manager.
+  std::map<std::string, Lease> take_held() { return std::exchange(held_, {}); }
+
   // not_found lists what there is.
   Result<std::shared_ptr<WarmPool>> find(const std::string& name) const;
   Task<Result<Lease>> acquire(std::string name, ClaimOptions options, Deadline deadline = Deadline::never());
@@ -51,6 +55,7 @@ class Manager {
   Gate making_;
   Gate removing_;
   std::map<std::string, std::shared_ptr<WarmPool>> pools_;
+  std::map<std::string, Lease> held_;
   enum class Phase { made, running, ending, ended } phase_ = Phase::made;
   Status ended_with_;
   Event ended_;

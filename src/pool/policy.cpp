@@ -24,7 +24,7 @@ void Policy::tick(Time now) {
   settle(now);
 }
 
-void Policy::claim(ClaimId claim, std::string tenant, AtLimit at_limit, Time now) {
+void Policy::claim(ClaimId claim, std::string tenant, AtLimit at_limit, Time now, Term term) {
   if (shutting_down_) {
     actions_.push_back(Refuse{claim, RefuseReason::shutting_down});
     return;
@@ -32,6 +32,7 @@ void Policy::claim(ClaimId claim, std::string tenant, AtLimit at_limit, Time now
   Waiting waiting;
   waiting.claim = claim;
   waiting.tenant = std::move(tenant);
+  waiting.term = term;
   queue_.push_back(std::move(waiting));
   settle(now);
   const bool waits_for_others = !queue_.empty() && queue_.back().claim == claim && !queue_.back().maker;
@@ -177,6 +178,15 @@ SlotId Policy::adopt(std::optional<std::string> tenant, std::uint32_t uses, Time
   return id;
 }
 
+SlotId Policy::adopt_lent(ClaimId claim, std::string tenant, std::uint32_t uses, Time now) {
+  const SlotId id = adopt(std::move(tenant), uses, now);
+  Slot& slot = slots_.at(id);
+  slot.lease = claim;
+  slot.term = Term::lasting;
+  change_state(slot, SlotState::lent, now);
+  return id;
+}
+
 void Policy::resize(PoolOptions options, Time now) {
   options_ = options;
   tick(now);
@@ -279,7 +289,8 @@ void Policy::refill(Time now) {
 
 void Policy::end_old_leases(Time now) {
   for (auto slot = slots_.begin(); slot != slots_.end(); ++slot) {
-    if (slot->second.state == SlotState::lent && now - slot->second.since >= options_.running_timeout) {
+    if (slot->second.state != SlotState::lent || slot->second.term == Term::lasting) continue;
+    if (now - slot->second.since >= options_.running_timeout) {
       start_removing(slot, RemoveReason::lent_too_long, now);
     }
   }
@@ -342,6 +353,7 @@ Policy::Queue::iterator Policy::serve(Queue::iterator waiting, Slots::iterator s
   }
   ++served.uses;
   served.lease = claim;
+  served.term = waiting->term;
   change_state(served, SlotState::lent, now);
   actions_.push_back(Serve{claim, slot->first});
   const auto next = queue_.erase(waiting);

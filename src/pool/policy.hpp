@@ -87,7 +87,11 @@ class Policy {
   // Fills up. Also called whenever time has passed: idle and lent sandboxes grow too old, a refill is due again.
   void tick(Time now);
 
-  void claim(ClaimId claim, std::string tenant, AtLimit at_limit, Time now);
+  enum class Term {
+    bounded,  // by running_timeout
+    lasting,  // until it is given back
+  };
+  void claim(ClaimId claim, std::string tenant, AtLimit at_limit, Time now, Term term = Term::bounded);
   // The caller left, or waited too long. False when it was served or refused already.
   bool cancel(ClaimId claim, Time now);
 
@@ -107,6 +111,8 @@ class Policy {
 
   // A sandbox that was there before, clean and idle. `tenant` is unset when it has served nobody.
   SlotId adopt(std::optional<std::string> tenant, std::uint32_t uses, Time now);
+  // One that was lent before, to somebody who still wants it.
+  SlotId adopt_lent(ClaimId claim, std::string tenant, std::uint32_t uses, Time now);
 
   void resize(PoolOptions options, Time now);
 
@@ -133,6 +139,7 @@ class Policy {
     std::optional<std::string> tenant;
     std::uint32_t uses = 0;
     ClaimId lease = 0;                // lent: to whom
+    Term term = Term::bounded;        // lent: for how long
     std::optional<ClaimId> made_for;  // making: whose claim fails with it
     bool dead = false;                // lent: died meanwhile
     bool unwanted = false;            // making: to be removed as soon as it is made
@@ -140,6 +147,7 @@ class Policy {
   struct Waiting {
     ClaimId claim = 0;
     std::string tenant;
+    Term term = Term::bounded;
     std::optional<SlotId> maker;  // the slot that is being made for it
   };
   using Slots = std::map<SlotId, Slot>;

@@ -241,6 +241,26 @@ TEST_F(PolicyTest, LeaseOlderThanRunningTimeout_Ends) {
   EXPECT_FALSE(policy->give_back(served.at(1), 1, now));
 }
 
+TEST_F(PolicyTest, LastingLease_DoesNotEndByItself) {
+  start(options(1, 2));
+  policy->claim(1, "red", AtLimit::wait, now, Policy::Term::lasting);
+  obey();
+  policy->tick(now += 10'000s);
+  obey();
+  EXPECT_EQ(policy->counts().lent, 1u);
+  give_back(1);
+}
+
+TEST_F(PolicyTest, SandboxThatWasLentBefore_IsStillLentAndCanBeGivenBack) {
+  policy.emplace(options(0, 2));
+  const SlotId slot = policy->adopt_lent(7, "red", 3, now);
+  policy->tick(now += 10'000s);
+  EXPECT_EQ(policy->state(slot), SlotState::lent);
+  EXPECT_TRUE(policy->destroy(slot, 7, now));
+  obey();
+  EXPECT_EQ(policy->counts().total(), 0u);
+}
+
 TEST_F(PolicyTest, WornOutSandbox_IsReplaced) {
   auto worn = options(1, 1);
   worn.max_uses = 2;

@@ -1,6 +1,9 @@
 #include "pool/warm_pool.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
+
+#include <ctime>
 
 #include "core/fault_point.hpp"
 #include "core/ids.hpp"
@@ -43,7 +46,8 @@ std::string_view to_string(RemoveReason reason) {
 // that it was served but did not take is given back.
 class WarmPool::Waiter {
  public:
-  Waiter(WarmPool& pool, ClaimId claim) : pool_(pool), claim_(claim), answered_(pool.surroundings_.executor) {
+  Waiter(WarmPool& pool, ClaimId claim, std::string holder)
+      : pool_(pool), claim_(claim), holder_(std::move(holder)), answered_(pool.surroundings_.executor) {
     pool_.waiters_[claim_] = this;
   }
   Waiter(const Waiter&) = delete;
@@ -75,13 +79,14 @@ class WarmPool::Waiter {
   }
   const std::optional<Error>& error() const { return error_; }
   bool is_served() const { return slot_.has_value(); }
+  const std::string& holder() const { return holder_; }
   // The caller answers for it from now on.
   SlotId take() { return *std::exchange(slot_, std::nullopt); }
-  void set_error(Error error) { error_ = std::move(error); }
 
  private:
   WarmPool& pool_;
   ClaimId claim_;
+  std::string holder_;
   std::optional<SlotId> slot_;
   std::optional<Error> error_;
   Event answered_;
@@ -115,15 +120,41 @@ Task<> WarmPool::adopt(std::unique_ptr<Enclosure> enclosure, JournalEntry entry)
   settle_in(slot, std::move(*taken));
 }
 
+Task<Result<Lease>> WarmPool::adopt_held(std::unique_ptr<Enclosure> enclosure, JournalEntry entry) {
+  const auto self = shared_from_this();
+  const Deadline ready_by = Deadline::after(profile_.sandbox.ready_timeout);
+  auto opened = co_await LiveSandbox::open(std::move(enclosure), Greeting::takeover, ready_by);
+  if (!opened) {
+    note(surroundings_.journal.forget(entry.name), entry.name);
+    co_return fail(std::move(opened).error());
+  }
+  const ClaimId claim = next_claim_++;
+  const SlotId slot = policy_.adopt_lent(claim, entry.tenant.value_or(""), entry.uses, now());
+  rooms_[slot].name = entry.name;
+  settle_in(slot, std::move(*opened));
+  Binding binding;
+  binding.work_dir = profile_.sandbox.work_dir;
+  co_return Lease(weak_from_this(), slot, claim, rooms_[slot].sandbox, std::move(binding));
+}
+
 Task<Result<Lease>> WarmPool::claim(ClaimOptions options, Deadline deadline) {
+  return claim_for(std::move(options), "", deadline);
+}
+
+Task<Result<Lease>> WarmPool::claim_lasting(ClaimOptions options, std::string holder, Deadline deadline) {
+  return claim_for(std::move(options), std::move(holder), deadline);
+}
+
+Task<Result<Lease>> WarmPool::claim_for(ClaimOptions options, std::string holder, Deadline deadline) {
   const auto self = shared_from_this();
   const Time began = now();
   CLOCHE_CO_TRY(Binding binding, binding_of(options));
   const Deadline wait_until =
       deadline.sooner(Deadline::after(options.wait_timeout.value_or(profile_.pool.wait_timeout)));
   const ClaimId id = next_claim_++;
-  Waiter waiter(*this, id);
-  policy_.claim(id, options.tenant, options.at_limit.value_or(profile_.pool.at_limit), began);
+  const auto term = holder.empty() ? Policy::Term::bounded : Policy::Term::lasting;
+  Waiter waiter(*this, id, std::move(holder));
+  policy_.claim(id, options.tenant, options.at_limit.value_or(profile_.pool.at_limit), began, term);
   act();
   co_await waiter.wait(wait_until);
   if (waiter.error()) {
@@ -232,8 +263,8 @@ void WarmPool::on_serve(const Serve& serve) {
     return;
   }
   const std::string& name = rooms_.at(serve.slot).name;
-  const auto written =
-      surroundings_.journal.lend(name, policy_.tenant(serve.slot).value_or(""), policy_.uses(serve.slot));
+  const auto written = surroundings_.journal.lend(name, policy_.tenant(serve.slot).value_or(""),
+                                                  policy_.uses(serve.slot), waiter->second->holder());
   fault_point("pool.lent");
   if (!written) {
     waiter->second->refuse(written.error());
@@ -491,6 +522,8 @@ SandboxSpec WarmPool::spec_for(const std::string& name) const {
   spec.labels["pool.profile"] = profile_.name;
   spec.labels["pool.id"] = pool_id_;
   spec.labels["pool.fingerprint"] = fingerprint_;
+  spec.labels["pool.version"] = CLOCHE_VERSION;
+  spec.labels["pool.created"] = fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr)));
   return spec;
 }
 

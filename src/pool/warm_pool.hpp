@@ -38,12 +38,18 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
 
   // A sandbox of an earlier process; one that cannot be had clean is destroyed.
   Task<> adopt(std::unique_ptr<Enclosure> enclosure, JournalEntry entry);
+  // A sandbox that somebody held, as it is. What a claim has bound is not known any more.
+  Task<Result<Lease>> adopt_held(std::unique_ptr<Enclosure> enclosure, JournalEntry entry);
   // Begins to fill up.
   void start();
 
   // Fails as the options say when all are lent: limit_reached or timeout, with the pool's figures; unavailable after
   // shutdown has begun; else with what went wrong in making or binding.
   Task<Result<Lease>> claim(ClaimOptions options, Deadline deadline = Deadline::never());
+  // A lease that ends only when it is given back, and is handed to `holder` again after a crash of this process.
+  Task<Result<Lease>> claim_lasting(ClaimOptions options, std::string holder, Deadline deadline = Deadline::never());
+  // What these options would bind.
+  Result<Binding> binding_of(const ClaimOptions& options) const;
 
   // Called by leases. False, and harmless, when the claim does not have the slot (any more).
   bool give_back(SlotId slot, ClaimId claim);
@@ -85,7 +91,7 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
   Task<> remove(SlotId slot, RemoveReason reason);
   Task<> look_at(SlotId slot);
   Task<Status> bind(Room& room, const Binding& binding, ClaimOptions options, Deadline deadline);
-  Result<Binding> binding_of(const ClaimOptions& options) const;
+  Task<Result<Lease>> claim_for(ClaimOptions options, std::string holder, Deadline deadline);
   void settle_in(SlotId slot, std::shared_ptr<LiveSandbox> sandbox);
   void on_death(SlotId slot);
   SandboxSpec spec_for(const std::string& name) const;

@@ -38,8 +38,16 @@ std::optional<ExecOutput::Source> source_of(std::uint8_t lane) {
 
 }  // namespace
 
-Exec::Exec(std::unique_ptr<AgentStream> stream, std::shared_ptr<OomLedger> ledger)
-    : stream_(std::move(stream)), ledger_(std::move(ledger)) {}
+Exec::Exec(std::unique_ptr<AgentStream> stream, std::shared_ptr<OomLedger> ledger, Caps caps)
+    : stream_(std::move(stream)), ledger_(std::move(ledger)), caps_(caps) {}
+
+Status Exec::count(std::uint8_t lane, std::size_t bytes) {
+  const std::uint64_t cap = lane == wire::lane::event ? caps_.events : caps_.output;
+  received_[lane] += bytes;
+  if (cap == 0 || received_[lane] <= cap) return {};
+  stream_->cancel();
+  return fail(ErrorCode::protocol, "the sandbox's agent sent more output than it was to keep");
+}
 
 Task<Result<std::variant<ExecOutput, Outcome>>> Exec::next(Deadline deadline) {
   using Piece = std::variant<ExecOutput, Outcome>;
@@ -51,6 +59,7 @@ Task<Result<std::variant<ExecOutput, Outcome>>> Exec::next(Deadline deadline) {
       co_return co_await on_lost(std::move(event).error());
     }
     if (auto* data = std::get_if<StreamData>(&*event)) {
+      CLOCHE_CO_CHECK(count(data->lane, data->bytes.size()));
       const auto source = source_of(data->lane);
       if (!source) co_return fail(ErrorCode::protocol, "the sandbox's agent sent a program's input back");
       co_return Piece(ExecOutput{*source, std::move(data->bytes)});

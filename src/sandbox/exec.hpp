@@ -1,6 +1,7 @@
 // Exec: one running program, seen from the server.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -63,16 +64,24 @@ class Exec {
   std::uint32_t pid() const { return pid_; }
   std::uint64_t background_id() const { return background_id_; }
 
-  Exec(std::unique_ptr<AgentStream> stream, std::shared_ptr<OomLedger> ledger);
+  // How much of each output may come at most; more than was asked for is an agent that lies. 0: no cap.
+  struct Caps {
+    std::uint64_t output = 0;  // of stdout and of stderr
+    std::uint64_t events = 0;
+  };
+  Exec(std::unique_ptr<AgentStream> stream, std::shared_ptr<OomLedger> ledger, Caps caps);
 
   // Waits until the program has started, and so has a pid, or could not be. For background execs.
   Task<Status> wait_started(Deadline deadline);
 
  private:
   Task<Result<std::variant<ExecOutput, Outcome>>> on_lost(Error error);
+  Status count(std::uint8_t lane, std::size_t bytes);
 
   std::unique_ptr<AgentStream> stream_;
   std::shared_ptr<OomLedger> ledger_;
+  Caps caps_;
+  std::array<std::uint64_t, wire::lane::count> received_{};
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::uint32_t pid_ = 0;
   std::uint64_t background_id_ = 0;

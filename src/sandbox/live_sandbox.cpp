@@ -99,7 +99,10 @@ Task<Result<std::unique_ptr<Exec>>> LiveSandbox::start(ExecSpec spec, Deadline d
   if (!request) co_return fail(std::move(request).error());
   auto stream = link_->open(wire::encode(*request));
   if (!stream) co_return fail(std::move(stream).error());
-  auto exec = std::make_unique<Exec>(std::move(*stream), ledger_);
+  Exec::Caps caps;
+  caps.output = request->keep_bytes;
+  if (request->events) caps.events = request->events->keep_bytes;
+  auto exec = std::make_unique<Exec>(std::move(*stream), ledger_, caps);
   if (spec.lifetime == Lifetime::background) {
     auto started = co_await exec->wait_started(deadline);
     if (!started) co_return fail(std::move(started).error());
@@ -155,7 +158,8 @@ Task<Result<std::unique_ptr<Exec>>> LiveSandbox::attach(std::uint64_t background
   request.collect = after_end == AfterEnd::collect;
   auto stream = link_->open(wire::encode(request));
   if (!stream) co_return fail(std::move(stream).error());
-  co_return std::make_unique<Exec>(std::move(*stream), ledger_);
+  const Exec::Caps none;
+  co_return std::make_unique<Exec>(std::move(*stream), ledger_, none);
 }
 
 Task<Result<std::unique_ptr<TcpConnection>>> LiveSandbox::connect(std::uint16_t port, Deadline deadline) {

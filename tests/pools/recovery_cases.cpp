@@ -229,6 +229,41 @@ TEST_P(PoolsRecovery, ManagerKilled_IdleSandboxesAreTakenOverAndLentOnesRemoved)
   });
 }
 
+TEST_P(PoolsRecovery, LastingLease_IsHandedToItsHolderAgainWithFilesAndPrograms) {
+  if (fake_has_no("life after its server")) return;
+  const ManagerOptions options = with(profile(1, 3));
+  const int status = in_doomed_process(
+      options, "",
+      [](pool::Manager& manager) -> Task<> {
+        ClaimOptions claim;
+        claim.tenant = "red";
+        auto held = co_await (*manager.find("box"))->claim_lasting(claim, "red/one", Deadline::after(60s));
+        static pool::Lease kept;
+        kept = std::move(*held);
+        const std::string said = co_await shell(kept, "echo mine > file");
+        ExecSpec background = ExecSpec::shell("while :; do sleep 1; done");
+        background.lifetime = Lifetime::background;
+        auto started = co_await kept.start(std::move(background), Deadline::after(60s));
+        EXPECT_TRUE(started);
+      },
+      AfterUse::wait_to_be_killed);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  start_again();
+  in_manager(options, [](pool::Manager& manager) -> Task<> {
+    auto held = manager.take_held();
+    EXPECT_EQ(held.size(), 1u);
+    EXPECT_TRUE(held.contains("red/one"));
+    if (held.size() != 1) co_return;
+    pool::Lease lease = std::move(held.begin()->second);
+    const std::string said = co_await shell(lease, "cat file");
+    EXPECT_EQ(said, "mine\n");
+    auto running = co_await lease->list_background(Deadline::after(60s));
+    EXPECT_TRUE(running && running->size() == 1);
+    EXPECT_EQ(manager.stats().at("box").active, 1u);
+    EXPECT_TRUE(lease.destroy());
+  });
+}
+
 TEST_P(PoolsRecovery, StateDirectoryLost_SandboxesAreKnownByTheirLabelsAndRemoved) {
   if (fake_has_no("life after its server")) return;
   const ManagerOptions options = with(profile(2, 4));
