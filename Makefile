@@ -2,6 +2,7 @@
 
 PRESET ?= dev
 PREFIX ?= /usr/local
+BACKEND ?= oci
 SECONDS ?= 60
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
@@ -12,11 +13,11 @@ cmake --build --preset $(1)
 ln -sfn $(1)/cloche build/cloche
 endef
 
-.PHONY: help run test build asan tsan fuzz lint format install clean
+.PHONY: help run test build build-sandboxes asan tsan fuzz lint format install clean
 
 help: ## This list
 	@echo 'make TARGET'
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 run: ## Install what is missing, build, and run an example in a sandbox
 	@scripts/install-deps run
@@ -34,6 +35,13 @@ test: ## Install what is missing, build, and run every test
 build: ## Build only; PRESET=dev, release, asan or tsan
 	@scripts/install-deps $(if $(filter release,$(PRESET)),run,test)
 	$(call build,$(PRESET))
+
+# For oci always from Debian's packages; for docker only where no registry can be used.
+build-sandboxes: ## Make the images of the languages that are not current; BACKEND=oci or docker
+	@scripts/install-deps run
+	$(call build,release)
+	@command -v mmdebstrap >/dev/null || $(SUDO) apt-get -q -y --no-install-recommends install mmdebstrap debian-archive-keyring
+	$(SUDO) build/cloche images build --backend $(BACKEND) $(if $(DOCKER_HOST),--docker-host $(DOCKER_HOST)) --or-offline
 
 asan: ## Unit tests with the address and undefined behaviour sanitizers
 	@scripts/install-deps test

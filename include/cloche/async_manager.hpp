@@ -77,6 +77,7 @@ class Manager {
   void hasten();
 
   struct Impl;
+  const std::shared_ptr<Impl>& impl() const { return impl_; }
 
  private:
   std::shared_ptr<Impl> impl_;

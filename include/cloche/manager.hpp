@@ -78,6 +78,7 @@ class Manager {
   void shutdown_on_signals();
 
   struct Impl;
+  const std::shared_ptr<Impl>& impl() const { return impl_; }
 
  private:
   std::shared_ptr<Impl> impl_;

@@ -114,6 +114,8 @@ class Agent {
     const auto silent = zygotes_.settle();
     std::erase_if(users_, [](const auto& user) { return user.first == agent_uid || user.second == 0; });
     auto report = reset_sandbox({.users = users_, .spared = zygotes_.pids(), .keep = keep_});
+    // Whatever they were about has ended. What still waits to be sent is of the last use, too.
+    link_.close_all({ErrorCode::cancelled, "the sandbox was reset"});
     for (const auto& name : silent)
       report.leftovers.push_back("perhaps a run of zygote '" + name + "', which is silent");
     if (report.leftovers.empty()) users_.clear();

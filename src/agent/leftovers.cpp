@@ -11,6 +11,7 @@
 #include "agent/descriptors.hpp"
 #include "agent/identity.hpp"
 #include "agent/ipc_objects.hpp"
+#include "agent/open_sockets.hpp"
 #include "agent/writable_places.hpp"
 #include "core/unique_fd.hpp"
 
@@ -64,9 +65,12 @@ void find_leftovers_as(uid_t uid, gid_t gid, const std::vector<std::string>& kee
     std::vector<std::string> found;
     if (!borrow_file_rights(uid, gid)) found.push_back("proof: cannot act for the user");
     for (const auto& place : places) {
-      if (is_place_of_user(place)) look_into(place, mounts, found);
+      if (!is_place_of_user(place)) continue;
+      look_into(place, mounts, found);
+      for (auto& mark : marks_on_place(place)) found.push_back(std::move(mark));
     }
     for (auto& objects : list_ipc_objects()) found.push_back(std::move(objects));
+    for (auto& socket : list_open_sockets()) found.push_back(std::move(socket));
     if (has_invisible_queues()) found.push_back("perhaps message queues, which cannot be seen here");
     std::string text;
     for (std::size_t i = 0; i < found.size() && i < most_lines; ++i) text += found[i] + '\n';

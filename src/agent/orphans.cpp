@@ -49,6 +49,11 @@ bool belongs(pid_t pid, const std::string& mark) {
   return environment.find('\0' + mark + '\0') != std::string::npos || environment.find(any) == std::string::npos;
 }
 
+void end_with_descendants(const std::vector<ProcessRow>& table, pid_t pid) {
+  for (const ProcessRow& below : descendants(table, pid)) ::kill(below.pid, SIGKILL);
+  ::kill(pid, SIGKILL);
+}
+
 }  // namespace
 
 bool has_subreapers() {
@@ -70,10 +75,26 @@ void end_orphans(const std::string& mark) {
     found = false;
     const auto table = read_process_table();
     for (const ProcessRow& row : table) {
-      if (row.parent != ::getpid() || row.state == 'Z' || !is_users(row.pid) || !belongs(row.pid, mark)) continue;
-      found = true;
-      for (const ProcessRow& below : descendants(table, row.pid)) ::kill(below.pid, SIGKILL);
-      ::kill(row.pid, SIGKILL);
+      if (row.parent != ::getpid() || !is_users(row.pid) || !belongs(row.pid, mark)) continue;
+      // One that looks like a zombie may have threads that go on.
+      found = found || row.state != 'Z';
+      end_with_descendants(table, row.pid);
+    }
+    if (found) ::poll(nullptr, 0, 5);
+  }
+}
+
+void end_tree_of_lost_supervisor(pid_t program) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  for (bool found = true; found && std::chrono::steady_clock::now() < deadline;) {
+    found = false;
+    const auto table = read_process_table();
+    for (const ProcessRow& row : table) {
+      const bool is_ours = row.parent == ::getpid();
+      if (row.pid != program && !(is_ours && is_users(row.pid))) continue;
+      // The supervisor's end is seen before its children become ours; the others come with the program.
+      found = found || row.state != 'Z' || !is_ours;
+      end_with_descendants(table, row.pid);
     }
     if (found) ::poll(nullptr, 0, 5);
   }

@@ -53,7 +53,11 @@ Result<std::unique_ptr<Program>> Program::start(Loop& loop, Zygotes& zygotes, wi
   }
   Program* self = program.get();
   SupervisedEvents supervised_events{
-      .started = [self](pid_t pid) { self->events_.started(pid); },
+      .started =
+          [self](pid_t pid) {
+            self->pid_ = pid;
+            self->events_.started(pid);
+          },
       .ended = [self](Result<wire::ExecEnded> ended) { self->on_ended(std::move(ended)); },
   };
   if (request.zygote.empty()) {
@@ -106,7 +110,7 @@ Status Program::connect_events(wire::ExecRequest& request, ProgramFds& fds) {
   program_event_ = std::move(pipe.second);
   fds.event = program_event_.get();
   const OutputCaps caps = caps_of(request.events->keep_bytes, request.events->stop_bytes);
-  event_ = output_pump(wire::lane::event, std::move(pipe.first), caps);
+  event_ = event_pump(std::move(pipe.first), caps);
   const std::string variable = std::string(event_fd_variable) + "=";
   std::erase_if(request.env, [&](const std::string& entry) { return entry.starts_with(variable); });
   request.env.push_back(variable + std::to_string(event_fd));
@@ -120,11 +124,44 @@ std::unique_ptr<ReadPump> Program::output_pump(std::uint8_t lane, UniqueFd fd, O
       .end =
           [this, lane] {
             events_.output_end(lane);
+            release_events();
+            tell_if_done();
+          },
+      .over_stop_cap = [this] { stop(wire::StopReason::output); },
+      .after_read = [this] { release_events(); },
+  };
+  return std::make_unique<ReadPump>(loop_, std::move(fd), caps, std::move(taker));
+}
+
+std::unique_ptr<ReadPump> Program::event_pump(UniqueFd fd, OutputCaps caps) {
+  ReadPump::Taker taker{
+      .room = [this] { return held_events_.empty() ? events_.room(wire::lane::event) : 0; },
+      .bytes = [this](std::string_view bytes) { hold_events(bytes); },
+      .end =
+          [this] {
+            events_.output_end(wire::lane::event);
             tell_if_done();
           },
       .over_stop_cap = [this] { stop(wire::StopReason::output); },
   };
   return std::make_unique<ReadPump>(loop_, std::move(fd), caps, std::move(taker));
+}
+
+void Program::hold_events(std::string_view bytes) {
+  held_events_ = bytes;
+  if (out_) out_due_ = out_->written();
+  if (err_) err_due_ = err_->written();
+  release_events();
+}
+
+void Program::release_events() {
+  const auto has_gone = [](const std::unique_ptr<ReadPump>& pump, std::uint64_t due) {
+    return !pump || pump->ended() || pump->produced() >= due;
+  };
+  if (held_events_.empty() || !has_gone(out_, out_due_) || !has_gone(err_, err_due_)) return;
+  const std::string bytes = std::exchange(held_events_, {});
+  events_.output(wire::lane::event, bytes);
+  event_->resume();
 }
 
 void Program::resume(std::uint8_t lane) {
@@ -157,7 +194,11 @@ void Program::stop(wire::StopReason reason) {
 }
 
 void Program::on_ended(Result<wire::ExecEnded> ended) {
-  if (!mark_.empty()) end_orphans(mark_);
+  if (!mark_.empty()) {
+    end_orphans(mark_);
+  } else if (!ended) {
+    end_tree_of_lost_supervisor(pid_);
+  }
   ended_ = std::move(ended);
   if (in_) in_->abort();
   terminal_.reset();

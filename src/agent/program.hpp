@@ -44,6 +44,9 @@ class Program {
   Status connect_events(wire::ExecRequest& request, ProgramFds& fds);
   std::array<ReadPump*, 3> outputs() const { return {out_.get(), err_.get(), event_.get()}; }
   std::unique_ptr<ReadPump> output_pump(std::uint8_t lane, UniqueFd fd, OutputCaps caps);
+  std::unique_ptr<ReadPump> event_pump(UniqueFd fd, OutputCaps caps);
+  void hold_events(std::string_view bytes);
+  void release_events();
   void on_ended(Result<wire::ExecEnded> ended);
   void tell_if_done();
 
@@ -59,8 +62,13 @@ class Program {
   std::unique_ptr<ReadPump> out_;
   std::unique_ptr<ReadPump> err_;
   std::unique_ptr<ReadPump> event_;
+  // What a program printed before an event goes before it, though the two come by different pipes: the event waits.
+  std::string held_events_;
+  std::uint64_t out_due_ = 0;  // so much of stdout, and of stderr, goes first
+  std::uint64_t err_due_ = 0;
   std::optional<Result<wire::ExecEnded>> ended_;
   bool told_ = false;
+  pid_t pid_ = -1;    // once it has started
   std::string mark_;  // in its environment, where orphans cannot be told otherwise
   std::unique_ptr<Supervised> supervised_;
 };

@@ -1,6 +1,7 @@
 #include "agent/pumps.hpp"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -57,11 +58,18 @@ void ReadPump::on_readable() {
     produced_ += size;
     dropped_ += size - kept;
     if (kept > 0) taker_.bytes({buffer, kept});
+    if (taker_.after_read) taker_.after_read();
     if (produced_ > caps_.stop && !over_stop_cap_) {
       over_stop_cap_ = true;
       taker_.over_stop_cap();
     }
   } while (finishing_ && fd_);
+}
+
+std::uint64_t ReadPump::written() const {
+  int waiting = 0;
+  if (fd_ && ::ioctl(fd_.get(), FIONREAD, &waiting) != 0) waiting = 0;
+  return produced_ + static_cast<std::uint64_t>(std::max(waiting, 0));
 }
 
 void ReadPump::end() {

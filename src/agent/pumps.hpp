@@ -26,6 +26,7 @@ class ReadPump {
     std::function<void(std::string_view)> bytes;  // within the cap `keep`
     std::function<void()> end;                    // once, after the last bytes
     std::function<void()> over_stop_cap;          // once; reading goes on, all further bytes are dropped
+    std::function<void()> after_read = nullptr;   // each time, whether the bytes were kept or dropped
   };
 
   ReadPump(Loop& loop, UniqueFd fd, OutputCaps caps, Taker taker);
@@ -37,6 +38,8 @@ class ReadPump {
   void finish();
   bool ended() const { return !fd_; }
 
+  // What was written by now, read or not.
+  std::uint64_t written() const;
   std::uint64_t produced() const { return produced_; }
   std::uint64_t dropped() const { return dropped_; }
 

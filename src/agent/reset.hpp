@@ -19,7 +19,8 @@ struct ResetPlan {
 };
 
 // Ends every process but this one and the spared, empties every writable place, removes all System V and POSIX ipc,
-// then looks again: whatever is found is in the report's `leftovers`. Blocks; the server's deadline bounds it.
+// then looks again, for sockets as well: whatever is found is in the report's `leftovers`. Blocks; the server's
+// deadline bounds it.
 wire::ResetReport reset_sandbox(const ResetPlan& plan);
 
 }  // namespace cloche::agent

@@ -85,6 +85,10 @@ void ServerLink::cancel_all() {
   }
 }
 
+void ServerLink::close_all(const Error& error) {
+  for (auto& [id, stream] : streams_) stream->close(error);
+}
+
 void ServerLink::on_readable() {
   char buffer[64 * 1024];
   const ssize_t n = ::read(in_, buffer, sizeof buffer);

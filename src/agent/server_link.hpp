@@ -74,6 +74,8 @@ class ServerLink {
 
   // Cancels every stream, as if the server had.
   void cancel_all();
+  // Closes every stream, with this as its last word, whatever it still has to do or to send.
+  void close_all(const Error& error);
 
  private:
   friend class Stream;

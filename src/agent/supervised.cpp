@@ -46,10 +46,11 @@ void Supervised::command(const SupervisorCommand& command) {
 
 void Supervised::on_readable() {
   char buffer[4096];
-  const ssize_t n = ::recv(control_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
-  // ECONNRESET is said once when the supervisor ended before it read our last command. Its own last words are still
-  // there.
-  if (n < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNRESET)) return;
+  ssize_t n = ::recv(control_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  // ECONNRESET is said when the supervisor ended before it read our last command: once on Linux, each time on gVisor.
+  // Its own last words are still there on Linux.
+  if (n < 0 && errno == ECONNRESET) n = ::recv(control_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
   if (n <= 0) {
     watch_.reset();
     return events_.ended(fail(ErrorCode::internal, "the program's supervisor was lost"));

@@ -172,9 +172,9 @@ class Supervisor {
     const auto tree = descendants(read_process_table(), ::getpid());
     std::size_t living = 0;
     for (const ProcessRow& row : tree) {
-      if (row.state == 'Z') continue;
-      ++living;
+      // A process whose first thread has ended looks like a zombie, while others of its threads go on.
       ::kill(row.pid, number);
+      if (row.state != 'Z') ++living;
     }
     return living;
   }
@@ -232,9 +232,9 @@ class Supervisor {
   bool signal_tree_once_stopped() {
     bool found = false;
     for (const ProcessRow& row : descendants(read_process_table(), ::getpid())) {
-      if (row.state == 'Z' || row.state == 'T' || row.state == 't' || row.state == 'X') continue;
+      if (row.state == 'T' || row.state == 't' || row.state == 'X') continue;
       ::kill(row.pid, SIGSTOP);
-      found = true;
+      found = found || row.state != 'Z';
     }
     return found;
   }

@@ -2,8 +2,11 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +14,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 
 #include "agent/descriptors.hpp"
 #include "agent/identity.hpp"
@@ -101,8 +105,9 @@ class Emptier {
     struct stat about{};
     if (::fstatat(top_, name, &about, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(about.st_mode)) return;
     if (about.st_dev != device_) return;  // another mount
-    // Nobody else is alive who could put a link here between the look and the change.
-    if ((about.st_mode & 0700) != 0700) ::fchmodat(top_, name, 0700, 0);
+    // Nobody else is alive who could put a link here between the look and the change. Open to all users: what is
+    // another's in it is taken out by the other.
+    if ((about.st_mode & 01777) != 0777) ::fchmodat(top_, name, 0777, 0);
     const UniqueFd dir = open_directory(top_, name);
     if (!dir) return;
     for_each_entry(dir.get(), [&](const char* child) {
@@ -114,7 +119,7 @@ class Emptier {
       std::snprintf(fresh, sizeof fresh, ".cloche-wipe-%d-%llu", ::getpid(), static_cast<unsigned long long>(moved_));
       struct stat child_about{};
       if (::fstatat(dir.get(), child, &child_about, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(child_about.st_mode)) return;
-      ::fchmodat(dir.get(), child, 0700, 0);  // a directory is renamed only by who may write to it
+      ::fchmodat(dir.get(), child, 0777, 0);  // a directory is renamed only by who may write to it
       if (::renameat(dir.get(), child, top_, fresh) == 0) ++moved_;
     });
     if (::unlinkat(top_, name, AT_REMOVEDIR) == 0) ++removed_;
@@ -144,14 +149,52 @@ class Emptier {
   std::uint64_t moved_ = 0;
 };
 
+// What a place has that is its owner's.
+constexpr mode_t place_mode = 0755;
+// Flags of an inode that its owner may set.
+constexpr int users_flags = FS_NODUMP_FL | FS_NOATIME_FL;
+
+// Extended attributes that the user could have set.
+std::vector<std::string> users_attributes(const std::string& place) {
+  std::string names(64 * 1024, '\0');
+  const ssize_t size = ::listxattr(place.c_str(), names.data(), names.size());
+  if (size <= 0) return {};
+  std::vector<std::string> found;
+  for (const auto name : split(std::string_view(names).substr(0, static_cast<std::size_t>(size)), '\0')) {
+    if (name.starts_with("user.") || name.starts_with("system.posix_acl_")) found.emplace_back(name);
+  }
+  return found;
+}
+
+std::optional<int> flags_of(int fd) {
+  int flags = 0;
+  if (::ioctl(fd, FS_IOC_GETFLAGS, &flags) != 0) return std::nullopt;
+  return flags;
+}
+
+void clear_place(const std::string& place, int fd, bool is_owner) {
+  for (const auto& name : users_attributes(place)) ::removexattr(place.c_str(), name.c_str());
+  if (!is_owner) return;
+  if (auto flags = flags_of(fd); flags && (*flags & users_flags) != 0) {
+    *flags &= ~users_flags;
+    ::ioctl(fd, FS_IOC_SETFLAGS, &*flags);
+  }
+  ::fchmod(fd, place_mode);  // once more: an access list had its say in it
+  ::futimens(fd, nullptr);
+}
+
 std::uint64_t empty_place(const std::string& place) {
   if (!is_place_of_user(place)) return 0;
   struct stat about{};
   if (::stat(place.c_str(), &about) != 0) return 0;
+  const bool is_owner = about.st_uid == ::geteuid();
   // Its owner may have taken its own rights away.
-  if (about.st_uid == ::geteuid()) ::chmod(place.c_str(), 0755);
+  if (is_owner) ::chmod(place.c_str(), place_mode);
   const UniqueFd top = open_directory(AT_FDCWD, place.c_str());
-  return top ? Emptier(top.get(), about.st_dev).run() : 0;
+  if (!top) return 0;
+  const std::uint64_t removed = Emptier(top.get(), about.st_dev).run();
+  clear_place(place, top.get(), is_owner);
+  return removed;
 }
 
 }  // namespace
@@ -186,6 +229,18 @@ bool is_place_of_user(const std::string& place) {
   struct stat about{};
   if (::stat(place.c_str(), &about) == 0 && about.st_uid == ::geteuid()) return true;
   return ::faccessat(AT_FDCWD, place.c_str(), W_OK, AT_EACCESS) == 0;
+}
+
+std::vector<std::string> marks_on_place(const std::string& place) {
+  std::vector<std::string> found;
+  for (const auto& name : users_attributes(place)) found.push_back("attribute " + name + " of " + place);
+  struct stat about{};
+  if (::stat(place.c_str(), &about) != 0) return {"unreadable " + place};
+  if (about.st_uid != ::geteuid()) return found;
+  if ((about.st_mode & 07777) != place_mode) found.push_back("mode of " + place);
+  const UniqueFd fd = open_directory(AT_FDCWD, place.c_str());
+  if (const auto flags = flags_of(fd.get()); flags && (*flags & users_flags) != 0) found.push_back("flags of " + place);
+  return found;
 }
 
 std::vector<std::string> writable_places_here(const std::vector<std::string>& keep) {

@@ -26,8 +26,12 @@ std::vector<std::string> writable_places_here(const std::vector<std::string>& ke
 // Whether the calling process's user owns the place or may write to it; where not (/dev), nothing can be left behind.
 bool is_place_of_user(const std::string& place);
 
-// In a forked child under the user's rights: empties every writable place and removes all ipc of the user. Says how
-// many things went.
+// What the user has left on the place itself rather than in it: extended attributes, access lists, flags, another mode.
+// A line each.
+std::vector<std::string> marks_on_place(const std::string& place);
+
+// In a forked child under the user's rights: empties every writable place, takes its own marks off it, and removes all
+// ipc of the user. Says how many things went.
 std::uint64_t wipe_as(uid_t uid, gid_t gid, const std::vector<std::string>& keep);
 
 }  // namespace cloche::agent

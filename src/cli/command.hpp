@@ -16,5 +16,7 @@ using Action = std::function<int()>;
 
 void add_run_command(CLI::App& app, Action& chosen);
 void add_doctor_command(CLI::App& app, Action& chosen);
+void add_images_command(CLI::App& app, Action& chosen);
+void add_serve_command(CLI::App& app, Action& chosen);
 
 }  // namespace cloche::cli

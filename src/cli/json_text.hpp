@@ -11,7 +11,4 @@ namespace cloche::cli {
 // `key` + "_base64".
 void put_text(boost::json::object& json, std::string_view key, std::string_view bytes);
 
-// With U+FFFD for each byte that is no part of well-formed UTF-8.
-std::string to_utf8(std::string_view bytes);
-
 }  // namespace cloche::cli

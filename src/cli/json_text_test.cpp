@@ -1,5 +1,7 @@
 #include "cli/json_text.hpp"
 
+#include "core/utf8.hpp"
+
 #include <gtest/gtest.h>
 
 #include <string>

@@ -21,6 +21,8 @@ int main(int argc, char** argv) {
   cli::Action chosen;
   cli::add_run_command(app, chosen);
   cli::add_doctor_command(app, chosen);
+  cli::add_images_command(app, chosen);
+  cli::add_serve_command(app, chosen);
 
   try {
     app.parse(argc, argv);

@@ -1,6 +1,7 @@
 // `cloche run FILE`: one program in one fresh sandbox. Its output and exit code are the program's own.
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -19,19 +20,23 @@
 
 #include "cli/command.hpp"
 #include "cli/engine_flags.hpp"
-#include "cli/interpreters.hpp"
 #include "cli/json_text.hpp"
 #include "cli/outcome_json.hpp"
+#include "cli/run_plan.hpp"
 #include "cli/stdio.hpp"
 #include "cloche/async.hpp"
 #include "core/bytes.hpp"
 #include "lib/throwing.hpp"
+#include "runner/verdict.hpp"
 
 namespace cloche::cli {
 
 namespace {
 
 namespace asio = boost::asio;
+
+constexpr Bytes default_memory = mib(128);
+constexpr std::chrono::seconds compile_wall{60};
 
 struct RunFlags {
   EngineFlags engine;
@@ -41,7 +46,7 @@ struct RunFlags {
   std::string stdin_file;
   std::string image;
   std::string runtime = "auto";
-  std::string memory = "128m";
+  std::string memory;
   double timeout = 10;
   double cpus = 0.5;
   bool json = false;
@@ -55,16 +60,49 @@ std::string read_source(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-SandboxSpec sandbox_spec(const RunFlags& flags) {
+// What is run, and with how much: what the command line does not say is the language's own.
+struct Job {
+  Language language;
+  std::string source;
+  Steps steps;
+  Bytes memory;
+};
+
+Job make_job(const RunFlags& flags) {
+  Job job;
+  job.language = value_or_throw(find_language(flags.language, flags.file));
+  job.source = read_source(flags.file);
+  const std::string name = std::filesystem::path(flags.file).filename();
+  job.steps = value_or_throw(plan_run(job.language, name, job.source, flags.arguments));
+  job.source = with_prefix(job.language, job.source);
+  job.memory = flags.memory.empty() ? job.steps.run.limits.memory.value_or(default_memory)
+                                    : value_or_throw(parse_bytes(flags.memory));
+  return job;
+}
+
+std::string default_image(const Job& job) {
+  const char* worker = std::getenv("SANDBOX_WORKER_IMAGE");
+  if (worker != nullptr && *worker != '\0') return worker;
+  return job.language.image.empty() ? "python:3.12-slim" : job.language.image;
+}
+
+// The limits of whichever step needs more; before the program runs, memory is set to its own.
+SandboxSpec sandbox_spec(const RunFlags& flags, const Job& job) {
   SandboxSpec spec;
   spec.image = flags.image;
-  if (spec.image.empty() && flags.engine.backend == "docker") {
-    const char* worker = std::getenv("SANDBOX_WORKER_IMAGE");
-    spec.image = worker != nullptr && *worker != '\0' ? worker : "python:3.12-slim";
-  }
+  if (spec.image.empty() && flags.engine.backend == "docker") spec.image = default_image(job);
   spec.runtime = flags.runtime;
-  spec.limits.memory = value_or_throw(parse_bytes(flags.memory));
+  spec.limits.memory = job.memory;
   spec.limits.cpus = flags.cpus;
+  const auto raise = [&](const StepLimits& limits) {
+    spec.limits.pids = std::max(spec.limits.pids, limits.pids.value_or(0));
+    spec.limits.file_size = std::max(spec.limits.file_size, limits.file_size.value_or(Bytes{}));
+  };
+  raise(job.steps.run.limits);
+  if (job.steps.compile) {
+    raise(job.steps.compile->limits);
+    spec.limits.memory = std::max(spec.limits.memory, job.steps.compile->limits.memory.value_or(Bytes{}));
+  }
   return spec;
 }
 
@@ -79,7 +117,9 @@ struct Ends {
   Descriptor err;
 };
 
-struct Report {
+struct RunReport {
+  std::optional<async::RunResult> compile;
+  bool compiled = true;  // false: the outcome is the compiler's
   Outcome outcome;
   std::string out;
   std::string err;
@@ -88,7 +128,7 @@ struct Report {
   std::string runtime;
 };
 
-async::Task<Outcome> relay(async::Exec& exec, const RunFlags& flags, Ends& ends, Report& report) {
+async::Task<Outcome> relay(async::Exec& exec, const RunFlags& flags, Ends& ends, RunReport& report) {
   for (;;) {
     auto piece = co_await exec.next();
     if (auto* outcome = std::get_if<Outcome>(&piece)) co_return std::move(*outcome);
@@ -119,17 +159,44 @@ async::Task<> feed(async::Exec& exec, Ends& ends) {
   co_await never.async_wait(asio::use_awaitable);
 }
 
-async::Task<Report> run_in(async::Sandbox& sandbox, const RunFlags& flags, std::string source, Ends& ends) {
-  const auto interpreter = value_or_throw(find_interpreter(flags.language, flags.file));
-  std::string name = std::filesystem::path(flags.file).filename();
-  co_await sandbox.write_file(name, std::move(source));
-  if (name.starts_with('-')) name = "./" + name;  // no flag of the interpreter
-  Report report;
+// True when it compiled; else the compiler's outcome is the run's.
+async::Task<bool> compile_in(async::Sandbox& sandbox, const RunFlags& flags, const Job& job, Ends& ends,
+                             RunReport& report) {
+  const Step& step = *job.steps.compile;
+  ExecSpec spec;
+  spec.argv = step.argv;
+  spec.env = step.env;
+  spec.wall_limit = step.limits.wall.value_or(compile_wall);
+  spec.keep_output = mib(1);
+  spec.stop_output = step.limits.output.value_or(mib(64));
+  report.compile = co_await sandbox.run(std::move(spec));
+  report.compiled = report.compile->outcome.success();
+  report.outcome = report.compile->outcome;
+  if (!flags.json) {
+    const std::string words = report.compile->out + report.compile->err;
+    co_await ends.err.write(words);
+  }
+  if (!report.compiled) co_return false;
+  Limits limits = sandbox.spec().limits;
+  if (limits.memory != job.memory) {
+    limits.memory = job.memory;
+    co_await sandbox.set_limits(limits);
+  }
+  co_return true;
+}
+
+async::Task<RunReport> run_in(async::Sandbox& sandbox, const RunFlags& flags, const Job& job, Ends& ends) {
+  RunReport report;
   report.sandbox = sandbox.id();
   report.runtime = sandbox.runtime();
+  co_await sandbox.write_file(job.steps.file, job.source);
+  if (job.steps.compile) {
+    const bool compiled = co_await compile_in(sandbox, flags, job, ends, report);
+    if (!compiled) co_return report;
+  }
   ExecSpec spec;
-  spec.argv = {std::string(interpreter.program), name};
-  spec.argv.insert(spec.argv.end(), flags.arguments.begin(), flags.arguments.end());
+  spec.argv = job.steps.run.argv;
+  spec.env = job.steps.run.env;
   spec.stdin_mode = Stdin::stream;
   spec.wall_limit = std::chrono::milliseconds(static_cast<long long>(flags.timeout * 1000));
   spec.keep_output = mib(64);
@@ -141,13 +208,13 @@ async::Task<Report> run_in(async::Sandbox& sandbox, const RunFlags& flags, std::
 }
 
 // Whatever happens on the way, the sandbox is gone before this returns.
-async::Task<Report> run_and_clean_up(async::Engine& engine, const RunFlags& flags, std::string source, Ends& ends) {
-  SandboxSpec spec = sandbox_spec(flags);
+async::Task<RunReport> run_and_clean_up(async::Engine& engine, const RunFlags& flags, const Job& job, Ends& ends) {
+  SandboxSpec spec = sandbox_spec(flags, job);
   auto sandbox = co_await engine.create(std::move(spec));
   std::exception_ptr failure;
-  Report report;
+  RunReport report;
   try {
-    report = co_await run_in(sandbox, flags, std::move(source), ends);
+    report = co_await run_in(sandbox, flags, job, ends);
   } catch (...) {
     failure = std::current_exception();
   }
@@ -157,24 +224,45 @@ async::Task<Report> run_and_clean_up(async::Engine& engine, const RunFlags& flag
   co_return report;
 }
 
-void print_json(const Report& report) {
+void print_json(const RunReport& report) {
   boost::json::object json;
   json["outcome"] = to_json(report.outcome);
+  const auto step = report.compiled ? runner::StepKind::run : runner::StepKind::compile;
+  const auto verdict = runner::judge_step(step, runner::CommandOwner::language, report.outcome);
+  json["category"] = std::string(to_string(verdict.category));
+  json["cause"] = std::string(to_string(verdict.cause));
+  if (report.compile) {
+    boost::json::object compile;
+    compile["outcome"] = to_json(report.compile->outcome);
+    put_text(compile, "stdout", report.compile->out);
+    put_text(compile, "stderr", report.compile->err);
+    json["compile"] = std::move(compile);
+  }
   put_text(json, "stdout", report.out);
   put_text(json, "stderr", report.err);
   json["sandbox"] = boost::json::object{{"id", report.sandbox}, {"runtime", report.runtime}};
   std::printf("%s\n", boost::json::serialize(json).c_str());
 }
 
+// In words, where an exit code does not tell; a tool that is missing says what to do about it.
+std::string explain(const RunReport& report, const Job& job) {
+  if (report.outcome.ending == Ending::not_started) {
+    const Step& step = report.compiled ? job.steps.run : *job.steps.compile;
+    for (const Tool& tool : job.language.toolchain) {
+      if (tool.program == step.argv.front()) return missing_tool(job.language, tool);
+    }
+  }
+  return describe(report.outcome);
+}
+
 int run(const RunFlags& flags) {
   // What can be refused without a sandbox is refused first.
-  value_or_throw(find_interpreter(flags.language, flags.file));
-  std::string source = read_source(flags.file);
+  const Job job = make_job(flags);
   asio::io_context io{1};
   Ends ends(io.get_executor(), flags.stdin_file);
 
   async::Engine engine(io.get_executor(), flags.engine.options());
-  std::optional<Report> report;
+  std::optional<RunReport> report;
   std::exception_ptr failure;
   int interrupted_by = 0;
   asio::cancellation_signal cancel;
@@ -185,7 +273,7 @@ int run(const RunFlags& flags) {
     cancel.emit(asio::cancellation_type::terminal);
   });
   asio::co_spawn(
-      io, [&]() -> async::Task<> { report = co_await run_and_clean_up(engine, flags, std::move(source), ends); },
+      io, [&]() -> async::Task<> { report = co_await run_and_clean_up(engine, flags, job, ends); },
       asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr error) {
         failure = error;
         signals.cancel();
@@ -200,7 +288,7 @@ int run(const RunFlags& flags) {
 
   if (flags.json) {
     print_json(*report);
-  } else if (const std::string words = describe(report->outcome); !words.empty()) {
+  } else if (const std::string words = explain(*report, job); !words.empty()) {
     std::fprintf(stderr, "cloche: %s: %s\n", flags.file.c_str(), words.c_str());
   }
   return report->outcome.exit_code;
@@ -219,7 +307,8 @@ void add_run_command(CLI::App& app, Action& chosen) {
   command->add_option("--timeout", flags->timeout, "Seconds it may take")
       ->check(CLI::Range(0.001, 86'400.0))
       ->capture_default_str();
-  command->add_option("--memory", flags->memory, "Memory it may use, such as 128m or 1g")->capture_default_str();
+  command->add_option("--memory", flags->memory,
+                      "Memory it may use, such as 128m or 1g (default: what its language needs, 128m for most)");
   command->add_option("--cpus", flags->cpus, "Cores it may use")->capture_default_str();
   command->add_option("--image", flags->image,
                       "docker: an image; oci: a root filesystem directory, an OCI layout or a docker save archive");

@@ -42,19 +42,6 @@ Task<StreamResult> open_unix(Executor executor, std::string path, Deadline deadl
   }
 }
 
-// A peer that vanished without a word is noticed within about a minute, by a reader too.
-void watch_the_peer(TcpSocket& socket) {
-  boost::system::error_code ignored;
-  socket.set_option(tcp::no_delay(true), ignored);
-  socket.set_option(asio::socket_base::keep_alive(true), ignored);
-  const int fd = socket.native_handle();
-  const int idle = 30, interval = 10, count = 3, unanswered_ms = 60'000;
-  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
-  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
-  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
-  ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unanswered_ms, sizeof unanswered_ms);
-}
-
 // What an alarm closes: a resolver can only be cancelled.
 struct Lookup {
   tcp::resolver resolver;
@@ -144,6 +131,18 @@ Task<StreamResult> open_plain(Executor executor, TcpEndpoint endpoint, Deadline 
 }
 
 }  // namespace
+
+void watch_the_peer(TcpSocket& socket) {
+  boost::system::error_code ignored;
+  socket.set_option(tcp::no_delay(true), ignored);
+  socket.set_option(asio::socket_base::keep_alive(true), ignored);
+  const int fd = socket.native_handle();
+  const int idle = 30, interval = 10, count = 3, unanswered_ms = 60'000;
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unanswered_ms, sizeof unanswered_ms);
+}
 
 Error stream_error(std::string_view step, const boost::system::error_code& code, bool deadline_passed,
                    asio::cancellation_type cancelled) {

@@ -2,43 +2,28 @@
 
 #include <algorithm>
 
-#include <boost/beast/core/string.hpp>
+#include "http/grammar.hpp"
 
 namespace cloche::http {
 
 namespace {
 
-bool is_token(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
-    return std::isalnum(c) || std::string_view("!#$%&'*+-.^_`|~").find(static_cast<char>(c)) != std::string_view::npos;
-  });
-}
-
 bool is_target(std::string_view text) {
   return text.starts_with('/') && std::ranges::all_of(text, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
 }
 
-bool is_value(std::string_view text) {
-  return std::ranges::all_of(text, [](unsigned char c) { return (c >= 0x20 && c != 0x7f) || c == '\t'; });
-}
-
 }  // namespace
-
-std::string_view Response::field(std::string_view name) const {
-  const auto found = std::ranges::find_if(fields, [&](const auto& f) { return boost::beast::iequals(f.first, name); });
-  return found == fields.end() ? std::string_view() : std::string_view(found->second);
-}
 
 Result<std::string> serialise_head(const Request& request, std::string_view host, std::string_view connection) {
   if (!is_token(request.method))
     return fail(ErrorCode::invalid_argument, "not an HTTP method: '" + request.method + "'");
   if (!is_target(request.target))
     return fail(ErrorCode::invalid_argument, "not an HTTP target: '" + request.target + "'");
-  if (!is_value(host)) return fail(ErrorCode::invalid_argument, "not a host: '" + std::string(host) + "'");
+  if (!is_field_value(host)) return fail(ErrorCode::invalid_argument, "not a host: '" + std::string(host) + "'");
   std::string head = request.method + " " + request.target + " HTTP/1.1\r\nHost: ";
   head.append(host).append("\r\nConnection: ").append(connection).append("\r\n");
   for (const auto& [name, value] : request.fields) {
-    if (!is_token(name) || !is_value(value))
+    if (!is_token(name) || !is_field_value(value))
       return fail(ErrorCode::invalid_argument, "not an HTTP field: '" + name + "'");
     head.append(name).append(": ").append(value).append("\r\n");
   }

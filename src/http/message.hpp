@@ -6,16 +6,13 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "core/bytes.hpp"
 #include "core/task.hpp"
+#include "http/fields.hpp"
 #include "http/stream.hpp"
 
 namespace cloche::http {
-
-using Fields = std::vector<std::pair<std::string, std::string>>;
 
 // The next piece of a request's body; an empty one ends it. An error ends the exchange with that error.
 using BodySource = std::function<Task<Result<std::string>>()>;
@@ -41,7 +38,7 @@ struct Response {
 
   bool success() const { return status >= 200 && status < 300; }
   // The value of the first field of this name, whatever its case; empty when there is none.
-  std::string_view field(std::string_view name) const;
+  std::string_view field(std::string_view name) const { return field_value(fields, name); }
 };
 
 // What a server answered to a request to switch protocols.

@@ -49,6 +49,9 @@ class SocketAlarm {
   std::shared_ptr<State> state_;
 };
 
+// A peer that vanished without a word is noticed within about a minute, by a reader too.
+void watch_the_peer(asio::ip::tcp::socket& socket);
+
 // Asio's error as ours. Throws when the task that waited was cancelled.
 Error stream_error(std::string_view step, const boost::system::error_code& code, bool deadline_passed,
                    asio::cancellation_type cancelled);
@@ -75,6 +78,16 @@ class SocketStream final : public Stream {
     if (!code) co_return Status{};
     const auto state = co_await asio::this_coro::cancellation_state;
     co_return fail(stream_error("write", code, alarm.fired(), state.cancelled()));
+  }
+
+  Task<> end_writing(Deadline deadline) override {
+    boost::system::error_code ignored;
+    if constexpr (requires { socket_.async_shutdown(asio::use_awaitable); }) {
+      const SocketAlarm alarm(socket_.lowest_layer(), deadline);
+      co_await socket_.async_shutdown(asio::redirect_error(asio::use_awaitable, ignored));
+    }
+    socket_.lowest_layer().shutdown(asio::socket_base::shutdown_send, ignored);
+    co_return;
   }
 
   void close() override {

@@ -21,6 +21,9 @@ class Stream {
   virtual Task<Result<std::size_t>> read_some(std::span<char> into, Deadline deadline) = 0;
   virtual Task<Status> write_all(std::string_view bytes, Deadline deadline) = 0;
 
+  // Tells the other side that nothing more will come, and still reads. With TLS it waits for the other side's word too.
+  virtual Task<> end_writing(Deadline deadline) = 0;
+
   // Ends pending steps with the error `cancelled`.
   virtual void close() = 0;
 

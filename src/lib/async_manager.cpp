@@ -1,9 +1,6 @@
-#include "cloche/async_manager.hpp"
+#include "lib/async_manager.hpp"
 
-#include "lib/async_handles.hpp"
-#include "lib/instance_dir.hpp"
 #include "lib/throwing.hpp"
-#include "pool/manager.hpp"
 
 namespace cloche::async {
 
@@ -18,24 +15,13 @@ Result<std::unique_ptr<pool::Journal>> open_journal(const InstanceDir* dir) {
 
 }  // namespace
 
-struct Manager::Impl {
-  Impl(boost::asio::any_io_executor executor, ManagerOptions options) {
-    const EngineOptions& engine_options = options.engine;
-    engine = std::make_shared<Engine::Impl>(executor, engine_options);
-    if (!engine_options.instance.empty()) dir = value_or_throw(InstanceDir::claim(engine_options));
-    auto journal = value_or_throw(open_journal(dir.get()));
-    pools = value_or_throw(pool::Manager::create(executor, *engine->made, std::move(journal), std::move(options)));
-  }
-
-  // Which pool has lent it; null when it is none of ours.
-  static const void* lender_of(const std::shared_ptr<Sandbox>& sandbox) {
-    return sandbox && sandbox->impl() != nullptr && sandbox->impl()->lease ? sandbox->impl()->lender : nullptr;
-  }
-
-  std::shared_ptr<Engine::Impl> engine;
-  std::unique_ptr<InstanceDir> dir;
-  std::unique_ptr<pool::Manager> pools;
-};
+Manager::Impl::Impl(boost::asio::any_io_executor executor, ManagerOptions options) {
+  const EngineOptions& engine_options = options.engine;
+  engine = std::make_shared<Engine::Impl>(executor, engine_options);
+  if (!engine_options.instance.empty()) dir = value_or_throw(InstanceDir::claim(engine_options));
+  auto journal = value_or_throw(open_journal(dir.get()));
+  pools = value_or_throw(pool::Manager::create(executor, *engine->made, std::move(journal), std::move(options)));
+}
 
 Lease::Lease() = default;
 Lease::Lease(Sandbox sandbox) : sandbox_(std::move(sandbox)) {}

@@ -2,61 +2,42 @@
 #include <csignal>
 #include <optional>
 
-#include "cloche/async_manager.hpp"
-#include "cloche/manager.hpp"
 #include "core/log.hpp"
-#include "core/task_group.hpp"
 #include "lib/async_handles.hpp"
 #include "lib/blocking_handles.hpp"
+#include "lib/blocking_manager.hpp"
 
 namespace cloche {
 
 namespace asio = boost::asio;
 
-struct Manager::Impl {
-  explicit Impl(ManagerOptions options)
-      : manager(loop.io().get_executor(), std::move(options)), tasks(loop.io().get_executor()) {}
+Manager::Impl::~Impl() {
+  loop.wait_for([this] { return tasks.shut_down(); });
+}
 
-  ~Impl() {
-    loop.wait_for([this] { return tasks.shut_down(); });
+async::Task<int> Manager::Impl::shut_down_at_signal() {
+  asio::signal_set signals(loop.io(), SIGTERM, SIGINT);
+  const int number = co_await signals.async_wait(asio::use_awaitable);
+  log::info("signal {}: the pools are shut down; another one hastens", number);
+  signals.async_wait([this](boost::system::error_code error, int) {
+    if (!error) manager.hasten();
+  });
+  try {
+    co_await manager.shutdown();
+  } catch (const SandboxError& error) {
+    log::error("{}", error.what());
   }
+  co_return number;
+}
 
-  // What is called on the loop's own thread, and does not wait.
-  template <class Call>
-  auto on_loop(Call call) {
-    using R = std::invoke_result_t<Call&>;
-    return loop.wait_for([call = std::move(call)]() mutable -> async::Task<R> { co_return call(); });
-  }
-
-  // Until the pools are gone. A second signal hastens.
-  async::Task<int> shut_down_at_signal() {
-    asio::signal_set signals(loop.io(), SIGTERM, SIGINT);
-    const int number = co_await signals.async_wait(asio::use_awaitable);
-    log::info("signal {}: the pools are shut down; another one hastens", number);
-    signals.async_wait([this](boost::system::error_code error, int) {
-      if (!error) manager.hasten();
-    });
-    try {
-      co_await manager.shutdown();
-    } catch (const SandboxError& error) {
-      log::error("{}", error.what());
-    }
-    co_return number;
-  }
-
-  std::shared_ptr<Sandbox> hold(std::shared_ptr<Impl> self, async::Sandbox lent) {
-    auto impl = std::make_unique<Sandbox::Impl>();
-    impl->owner = std::move(self);
-    impl->loop = &loop;
-    impl->is_lent = true;
-    impl->sandbox = std::make_unique<async::Sandbox>(std::move(lent));
-    return std::make_shared<Sandbox>(std::move(impl));
-  }
-
-  LoopThread loop;
-  async::Manager manager;
-  TaskGroup tasks;
-};
+std::shared_ptr<Sandbox> Manager::Impl::hold(std::shared_ptr<Impl> self, async::Sandbox lent) {
+  auto impl = std::make_unique<Sandbox::Impl>();
+  impl->owner = std::move(self);
+  impl->loop = &loop;
+  impl->is_lent = true;
+  impl->sandbox = std::make_unique<async::Sandbox>(std::move(lent));
+  return std::make_shared<Sandbox>(std::move(impl));
+}
 
 bool Sandbox::Impl::give_back() {
   return loop->wait_for([this]() -> async::Task<bool> { co_return async::give_back(*sandbox->impl()); });

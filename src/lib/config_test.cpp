@@ -14,13 +14,14 @@ namespace {
 using testing::HasSubstr;
 
 class LoadConfigTest : public testing::Test {
- protected:
+ public:
   LoadConfigTest() {
     std::string pattern = (std::filesystem::temp_directory_path() / "cloche-load-XXXXXX").string();
     directory_ = ::mkdtemp(pattern.data());
   }
   ~LoadConfigTest() override { std::filesystem::remove_all(directory_); }
 
+ protected:
   std::string file(const std::string& content) {
     std::ofstream(directory_ / "cloche.yml") << content;
     return directory_ / "cloche.yml";

@@ -235,8 +235,14 @@ Status AgentLink::State::take_stream_frame(AgentStream::State& stream, const wir
 AgentStream::~AgentStream() {
   if (state_->ended) return;
   cancel();
-  // Nobody will look at what still comes; the agent's close ends the id.
-  if (const auto link = state_->link.lock()) link->streams.erase(state_->id);
+  // Nobody will look at what still comes; the agent's close ends the id. It must not wait for credit until then.
+  const auto link = state_->link.lock();
+  if (!link) return;
+  const std::string all = wire::encode(wire::Credit{UINT32_MAX});
+  for (const std::uint8_t lane : {wire::lane::out, wire::lane::err, wire::lane::event}) {
+    link->queue({.type = wire::FrameType::credit, .lane = lane, .stream = state_->id, .payload = all});
+  }
+  link->streams.erase(state_->id);
 }
 
 Task<Result<StreamEvent>> AgentStream::next(Deadline deadline) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "script/utf8.hpp"
+#include "core/utf8.hpp"
 
 namespace cloche {
 

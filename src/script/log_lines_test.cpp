@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "script/utf8.hpp"
+#include "core/utf8.hpp"
 
 namespace cloche {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "core/bytes.hpp"
 #include "script/json_text.hpp"
-#include "script/utf8.hpp"
+#include "core/utf8.hpp"
 
 namespace cloche {
 

@@ -1,4 +1,6 @@
 // `cloche run`: the program's output and exit code are its own, on every backend and runtime.
+#include <unistd.h>
+
 #include "cli/cli.hpp"
 
 namespace cloche {
@@ -106,6 +108,34 @@ TEST_F(CliRun, ProgramThatIsNotThere_IsAnOutcome) {
   if (end.exit_code == 0) CLOCHE_DOES_NOT_APPLY("this host has ruby");
   EXPECT_EQ(end.exit_code, 127);
   EXPECT_EQ(parse_json(end.out).at("outcome").at("ending").as_string(), "not_started");
+}
+
+TEST_F(CliRun, CompiledLanguages_CompileFirst) {
+  const std::string c =
+      source("double.c",
+             "#include <stdio.h>\nint main(void) { int n; scanf(\"%d\", &n); printf(\"%d\\n\", 2 * n); return 3; }\n");
+  if (::access("/usr/bin/gcc", X_OK) != 0) CLOCHE_CANNOT_TEST("gcc", "this host has no compiler");
+  CommandSpec spec = cloche_run({c});
+  spec.input = "21\n";
+  const CommandEnd end = run_command(spec);
+  EXPECT_EQ(end.out, "42\n") << end.err;
+  EXPECT_EQ(end.exit_code, 3);
+
+  const std::string bad = source("bad.c", "int main(void) { return wrong; }\n");
+  const CommandEnd failed = run_command(cloche_run({bad}));
+  EXPECT_EQ(failed.exit_code, 1);
+  EXPECT_EQ(failed.out, "");
+  EXPECT_THAT(failed.err, HasSubstr("wrong"));
+  const auto json = parse_json(run_command(cloche_run({"--json", bad})).out);
+  EXPECT_EQ(json.at("category").as_string(), "compilation_error");
+  EXPECT_THAT(std::string(json.at("compile").at("stderr").as_string()), HasSubstr("wrong"));
+
+  const std::string hog =
+      source("hog.c",
+             "#include <stdlib.h>\nint main(void) { size_t n = 180u << 20; volatile char* p = malloc(n);\n"
+             "for (size_t i = 0; i < n; i += 4096) p[i] = 1; return 0; }\n");
+  const CommandEnd large = run_command(cloche_run({hog}));
+  EXPECT_EQ(large.exit_code, 137) << "the compiler's memory is not the program's";
 }
 
 struct Mistake {

@@ -7,7 +7,7 @@
 #include "backend/oci/private_mounts.hpp"
 #include "backend/oci/subprocess.hpp"
 #include "backend/oci/testing/workbench.hpp"
-#include "backend/oci/utf8.hpp"
+#include "core/utf8.hpp"
 
 namespace cloche::oci {
 namespace {

@@ -9,8 +9,8 @@
 #include "backend/oci/recovery.hpp"
 #include "backend/oci/sandbox_maker.hpp"
 #include "backend/oci/uncancelled.hpp"
-#include "backend/oci/utf8.hpp"
 #include "core/log.hpp"
+#include "core/utf8.hpp"
 
 namespace cloche {
 
@@ -34,7 +34,7 @@ Status validate_options(const OciOptions& options) {
                 "'" + instance + "' cannot be an instance's id: letters, digits, '-', '_' and '.', 64 at most");
   }
   for (const auto* path : {&options.state_dir, &options.run_dir, &options.uid_dir, &options.agent_path}) {
-    if (!is_clean_absolute_path(*path) || *path == "/" || !oci::is_utf8(*path)) {
+    if (!is_clean_absolute_path(*path) || *path == "/" || !is_utf8(*path)) {
       return fail(ErrorCode::invalid_argument,
                   "'" + *path + "' is not an absolute path without '..', '.' or empty parts");
     }
@@ -45,7 +45,7 @@ Status validate_options(const OciOptions& options) {
 // A bundle is JSON, which has no other characters.
 Status validate_text(const SandboxSpec& spec) {
   const auto check = [](std::string_view what, const std::string& text) -> Status {
-    if (oci::is_utf8(text)) return {};
+    if (is_utf8(text)) return {};
     return fail(ErrorCode::invalid_argument, std::string(what) + " is not valid UTF-8");
   };
   CLOCHE_CHECK(check("work_dir", spec.work_dir));

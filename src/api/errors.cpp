@@ -1,0 +1,74 @@
+#include "api/errors.hpp"
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "core/log.hpp"
+
+namespace cloche::api {
+
+namespace {
+
+// What the server refuses before any route is asked.
+std::string_view code_of_status(unsigned status) {
+  switch (status) {
+    case 401: return "unauthenticated";
+    case 403: return "permission_denied";
+    case 404: return "not_found";
+    case 405: return "method_not_allowed";
+    case 408: return "timeout";
+    case 413: return "too_large";
+    case 415: return "unsupported_media_type";
+    case 429: return "limit_reached";
+    case 503: return "unavailable";
+    default: return status >= 500 ? "internal" : "bad_request";
+  }
+}
+
+}  // namespace
+
+ErrorAnswer answer_for(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::invalid_argument: return {400, "invalid_argument"};
+    case ErrorCode::not_found: return {404, "not_found"};
+    case ErrorCode::already_exists: return {409, "already_exists"};
+    case ErrorCode::permission_denied: return {403, "permission_denied"};
+    case ErrorCode::limit_reached: return {429, "limit_reached"};
+    case ErrorCode::unsupported: return {501, "unsupported"};
+    case ErrorCode::unavailable: return {503, "unavailable"};
+    case ErrorCode::timeout: return {504, "timeout"};
+    case ErrorCode::cancelled: return {499, "cancelled"};
+    case ErrorCode::sandbox_lost: return {410, "sandbox_lost"};
+    case ErrorCode::protocol: return {502, "protocol"};
+    case ErrorCode::internal: break;
+  }
+  return {500, "internal"};
+}
+
+http::ErrorBody error_body(unsigned status, std::string_view code, std::string_view message,
+                           std::string_view request_id) {
+  boost::json::object error;
+  error["code"] = code;
+  // What went wrong inside is for the log, where the request id finds it.
+  error["message"] = status == 500 ? std::string_view("something failed inside; the log knows more") : message;
+  error["request_id"] = request_id;
+  boost::json::object body;
+  body["error"] = std::move(error);
+  return {"application/json", boost::json::serialize(body)};
+}
+
+http::ErrorBody error_body_of_server(unsigned status, std::string_view why, std::string_view request_id) {
+  return error_body(status, code_of_status(status), why, request_id);
+}
+
+Task<> answer_error(http::Exchange& exchange, const Error& error) {
+  const ErrorAnswer answer = answer_for(error.code);
+  if (answer.status >= 500) log::error("request {}: {}", exchange.request_id(), error.message);
+  http::ErrorBody body = error_body(answer.status, answer.code, error.message, exchange.request_id());
+  http::Fields fields;
+  fields.emplace_back("Content-Type", body.content_type);
+  if (answer.status == 429 || answer.status == 503) fields.emplace_back("Retry-After", "1");
+  [[maybe_unused]] auto sent = co_await exchange.respond(answer.status, std::move(fields), std::move(body.text));
+}
+
+}  // namespace cloche::api

@@ -1,0 +1,28 @@
+// From an Error to an HTTP answer: the one table of statuses and of the codes that clients can rely on.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/result.hpp"
+#include "http/server/exchange.hpp"
+#include "http/server/server.hpp"
+
+namespace cloche::api {
+
+struct ErrorAnswer {
+  unsigned status = 500;
+  std::string_view code;
+};
+
+ErrorAnswer answer_for(ErrorCode code);
+
+// {"error": {"code", "message", "request_id"}}
+http::ErrorBody error_body(unsigned status, std::string_view code, std::string_view message,
+                           std::string_view request_id);
+// The same for what the server itself refuses.
+http::ErrorBody error_body_of_server(unsigned status, std::string_view why, std::string_view request_id);
+
+Task<> answer_error(http::Exchange& exchange, const Error& error);
+
+}  // namespace cloche::api

@@ -1,0 +1,11 @@
+// /healthz: the process answers. /readyz: it can lend sandboxes; if not, says what is missing.
+#pragma once
+
+#include "http/server/routed.hpp"
+#include "pool/manager.hpp"
+
+namespace cloche::api {
+
+void add_health_routes(http::Router<http::RouteHandler>& router, pool::Manager& pools);
+
+}  // namespace cloche::api

@@ -1,0 +1,130 @@
+#include "api/json_object.hpp"
+
+#include <openssl/evp.h>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <cmath>
+
+namespace cloche::api {
+
+Result<JsonObject> JsonObject::of(const json::value& value, std::string where) {
+  if (!value.is_object()) return fail(ErrorCode::invalid_argument, where + " must be a JSON object");
+  return JsonObject(value.get_object(), std::move(where));
+}
+
+const json::value* JsonObject::find(std::string_view name) {
+  known_.emplace(name);
+  const json::value* found = object_->if_contains(name);
+  return found == nullptr || found->is_null() ? nullptr : found;
+}
+
+bool JsonObject::has(std::string_view name) { return find(name) != nullptr; }
+
+std::unexpected<Error> JsonObject::wrong(std::string_view name, std::string_view wanted) const {
+  return fail(ErrorCode::invalid_argument, place_of(name) + " must be " + std::string(wanted));
+}
+
+Result<std::string> JsonObject::text(std::string_view name) {
+  const json::value* found = find(name);
+  if (found == nullptr) return fail(ErrorCode::invalid_argument, place_of(name) + " is missing");
+  if (!found->is_string()) return wrong(name, "a string");
+  return std::string(found->get_string());
+}
+
+Result<std::string> JsonObject::text(std::string_view name, std::string otherwise) {
+  return has(name) ? text(name) : Result<std::string>(std::move(otherwise));
+}
+
+Result<bool> JsonObject::flag(std::string_view name, bool otherwise) {
+  const json::value* found = find(name);
+  if (found == nullptr) return otherwise;
+  if (!found->is_bool()) return wrong(name, "true or false");
+  return found->get_bool();
+}
+
+Result<std::int64_t> JsonObject::number(std::string_view name, std::int64_t least, std::int64_t most) {
+  const json::value* found = find(name);
+  if (found == nullptr) return fail(ErrorCode::invalid_argument, place_of(name) + " is missing");
+  const std::string wanted = "a whole number from " + std::to_string(least) + " to " + std::to_string(most);
+  if (!found->is_int64() && !found->is_uint64()) return wrong(name, wanted);
+  boost::system::error_code too_large;
+  const auto number = found->to_number<std::int64_t>(too_large);
+  if (too_large || number < least || number > most) return wrong(name, wanted);
+  return number;
+}
+
+Result<std::int64_t> JsonObject::number(std::string_view name, std::int64_t least, std::int64_t most,
+                                        std::int64_t otherwise) {
+  return has(name) ? number(name, least, most) : Result<std::int64_t>(otherwise);
+}
+
+Result<std::chrono::milliseconds> JsonObject::seconds(std::string_view name, std::chrono::milliseconds most,
+                                                      std::chrono::milliseconds otherwise) {
+  const json::value* found = find(name);
+  if (found == nullptr) return otherwise;
+  if (!found->is_number()) return wrong(name, "a number of seconds");
+  const double seconds = found->to_number<double>();
+  const double longest = std::chrono::duration<double>(most).count();
+  if (!std::isfinite(seconds) || seconds < 0.001 || seconds > longest) {
+    return wrong(name, "a number of seconds, more than nothing and at most " + std::to_string(most.count() / 1000));
+  }
+  return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+}
+
+Result<std::vector<std::string>> JsonObject::texts(std::string_view name) {
+  std::vector<std::string> all;
+  const json::value* found = find(name);
+  if (found == nullptr) return all;
+  if (!found->is_array()) return wrong(name, "a list of strings");
+  for (const json::value& each : found->get_array()) {
+    if (!each.is_string()) return wrong(name, "a list of strings");
+    all.emplace_back(each.get_string());
+  }
+  return all;
+}
+
+Result<std::string> JsonObject::base64(std::string_view name) {
+  CLOCHE_TRY(const std::string encoded, text(name));
+  auto decoded = decode_base64(encoded);
+  if (!decoded) return wrong(name, "base64");
+  return decoded;
+}
+
+Status JsonObject::finish() const {
+  for (const auto& [name, value] : *object_) {
+    if (known_.contains(std::string_view(name))) continue;
+    std::string all;
+    for (const std::string& known : known_) all += (all.empty() ? "" : ", ") + known;
+    return fail(ErrorCode::invalid_argument, place_of(name) + " is not known; there are: " + all);
+  }
+  return {};
+}
+
+Result<std::string> decode_base64(std::string_view text) {
+  if (text.size() % 4 != 0) return fail(ErrorCode::invalid_argument, "not base64");
+  std::string bytes(text.size() / 4 * 3, '\0');
+  const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
+                                   reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
+  // OpenSSL passes over white space at the ends, and knows nothing of the padding that it counts as bytes.
+  const bool has_space = text.find_first_of(" \t\r\n") != std::string_view::npos;
+  if (size < 0 || has_space) return fail(ErrorCode::invalid_argument, "not base64");
+  bytes.resize(static_cast<std::size_t>(size));
+  if (text.ends_with("==")) {
+    bytes.resize(bytes.size() - 2);
+  } else if (text.ends_with("=")) {
+    bytes.resize(bytes.size() - 1);
+  }
+  return bytes;
+}
+
+std::string encode_base64(std::string_view bytes) {
+  std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');
+  const int size =
+      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                      reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
+  text.resize(static_cast<std::size_t>(size));
+  return text;
+}
+
+}  // namespace cloche::api

@@ -1,0 +1,53 @@
+// Authenticator: from the Authorization header of a request to the principal who sent it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "auth/clock.hpp"
+#include "auth/jwt_verifier.hpp"
+#include "auth/principal.hpp"
+#include "auth/refusal.hpp"
+#include "auth/token_book.hpp"
+#include "auth/watched_file.hpp"
+
+namespace cloche::auth {
+
+struct AuthOptions {
+  std::optional<std::string> token_file;  // of Cloche's own tokens
+  std::optional<JwtOptions> jwt;
+};
+
+// Where the other end of a connection is. Local: a unix socket, or a loopback address at both ends.
+enum class PeerPlace { local, remote };
+
+// Of one thread. Files are looked at once a second at most and read where it is called.
+class Authenticator {
+ public:
+  // Reads all files once: what cannot be read at the start is an error here.
+  static Result<Authenticator> open(AuthOptions options, Clocks clocks = {});
+
+  // Whether any kind of token is configured. Without, a server must listen on loopback and unix sockets alone.
+  bool needs_token() const { return tokens_.has_value() || jwt_.has_value(); }
+
+  // `authorization` is the header's value; nullopt when the request has none. A request with several such headers must
+  // be refused before.
+  //
+  // With no kind of token configured, a local caller is `default`'s admin, and a caller who brings a token is refused:
+  // who sends one means somebody in particular, and must not become an admin by an operator's oversight.
+  Authenticated<Principal> authenticate(std::optional<std::string_view> authorization, PeerPlace peer);
+
+ private:
+  Authenticator(AuthOptions options, Clocks clocks);
+  Authenticated<Principal> check_token(std::string_view text);
+
+  Clocks clocks_;
+  std::optional<WatchedFile<TokenBook>> tokens_;
+  std::optional<JwtVerifier> jwt_;
+};
+
+// The token in `Bearer TOKEN`; nullopt when the header says anything else.
+std::optional<std::string_view> bearer_token(std::string_view authorization);
+
+}  // namespace cloche::auth

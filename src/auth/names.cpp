@@ -1,0 +1,31 @@
+#include "auth/names.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace cloche::auth {
+
+namespace {
+
+// Not std::isalnum: what is a letter must not depend on the locale.
+bool is_name_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
+}
+
+Status check_name(std::string_view what, std::string_view name) {
+  if (is_valid_name(name)) return {};
+  return fail(ErrorCode::invalid_argument,
+              std::string(what) + " has 1 to 64 letters, digits, '_', '.' or '-', and is neither '.' nor '..'");
+}
+
+}  // namespace
+
+bool is_valid_name(std::string_view name) {
+  return !name.empty() && name.size() <= longest_name && name != "." && name != ".." &&
+         std::ranges::all_of(name, is_name_character);
+}
+
+Status check_tenant(std::string_view name) { return check_name("a tenant's name", name); }
+Status check_session_id(std::string_view name) { return check_name("a session's id", name); }
+
+}  // namespace cloche::auth

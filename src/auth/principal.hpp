@@ -1,0 +1,50 @@
+// Principal: who calls. What a principal may do is decided here.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/result.hpp"
+
+namespace cloche::auth {
+
+enum class Role { user, admin };
+
+std::string_view to_string(Role role);
+// nullopt for any other word; words are compared as they are written.
+std::optional<Role> parse_role(std::string_view word);
+
+struct Principal {
+  std::string tenant;
+  Role role = Role::user;
+  std::string token_id;  // for logs: which token it was, never a part of its secret; empty without a token
+
+  bool operator==(const Principal&) const = default;
+};
+
+// A tenant that somebody was found to have a right to. Only such tenants have quotas and sessions, so a caller who
+// proved nothing leaves no trace.
+class AuthorizedTenant {
+ public:
+  const std::string& name() const { return name_; }
+
+  // Of a session that an earlier server process authorized and wrote down.
+  static Result<AuthorizedTenant> of_record(std::string name);
+
+ private:
+  friend Result<AuthorizedTenant> authorize_tenant(const Principal&, std::optional<std::string_view>);
+  explicit AuthorizedTenant(std::string name) : name_(std::move(name)) {}
+
+  std::string name_;
+};
+
+// The tenant that a request is for: `wanted`, where the request names one, else the principal's own. A user who wants
+// another's is refused with `permission_denied`; an admin may name any, and a name that cannot be one is
+// `invalid_argument`.
+Result<AuthorizedTenant> authorize_tenant(const Principal& principal, std::optional<std::string_view> wanted);
+
+// `permission_denied` unless an admin.
+Status require_admin(const Principal& principal);
+
+}  // namespace cloche::auth

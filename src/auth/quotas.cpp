@@ -1,0 +1,165 @@
+#include "auth/quotas.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "auth/names.hpp"
+
+namespace cloche::auth {
+
+namespace {
+
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+// Sweeping is linear in the tenants: when there is no place, not for each who knocks.
+constexpr seconds sweep_when_full{1};
+constexpr seconds sweep_anyway{60};
+// Runs come and go; sessions stay a while.
+constexpr seconds retry_run{1};
+constexpr seconds retry_session{5};
+
+nanoseconds interval_of(const Rate& rate) { return nanoseconds(static_cast<std::int64_t>(1e9 / rate.per_second)); }
+
+OverQuota over(Quota quota, seconds retry_after, std::string message) {
+  return {quota, std::max(retry_after, seconds{1}), std::move(message)};
+}
+
+std::unexpected<OverQuota> too_many_tenants() {
+  return std::unexpected(over(Quota::tenants, seconds{5}, "too many tenants use this server at once"));
+}
+
+Status check_limits(const QuotaLimits& limits) {
+  if (!limits.requests) return {};
+  const Rate& rate = *limits.requests;
+  // Written so that a NaN is refused.
+  if (!(rate.per_second >= 0.001 && rate.per_second <= 1e6)) {
+    return fail(ErrorCode::invalid_argument, "requests a second must be from 0.001 to 1000000");
+  }
+  if (rate.burst < 1 || rate.burst > 1'000'000) {
+    return fail(ErrorCode::invalid_argument, "a burst must be from 1 to 1000000 requests");
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check_quotas(const QuotaOptions& options) {
+  CLOCHE_CHECK(check_limits(options.limits));
+  for (const auto& [tenant, limits] : options.named) {
+    CLOCHE_CHECK(check_tenant(tenant));
+    if (auto checked = check_limits(limits); !checked) return fail(std::move(checked).error().at("tenant " + tenant));
+  }
+  if (options.most_tenants == 0) return fail(ErrorCode::invalid_argument, "at least one tenant must be remembered");
+  return {};
+}
+
+std::string_view to_string(Quota quota) {
+  switch (quota) {
+    case Quota::requests: return "requests";
+    case Quota::runs: return "runs";
+    case Quota::sessions: return "sessions";
+    case Quota::tenants: return "tenants";
+  }
+  return "";
+}
+
+OverQuota::operator Error() const { return {ErrorCode::limit_reached, message}; }
+
+QuotaTicket::QuotaTicket(std::shared_ptr<TenantUse> use, std::uint32_t TenantUse::* place)
+    : use_(std::move(use)), place_(place) {
+  ++((*use_).*place_);
+}
+
+QuotaTicket::QuotaTicket(QuotaTicket&& other) noexcept : use_(std::move(other.use_)), place_(other.place_) {}
+
+QuotaTicket& QuotaTicket::operator=(QuotaTicket&& other) noexcept {
+  if (this != &other) {
+    give_back();
+    use_ = std::move(other.use_);
+    place_ = other.place_;
+  }
+  return *this;
+}
+
+void QuotaTicket::give_back() {
+  if (!use_) return;
+  --((*use_).*place_);
+  use_.reset();
+}
+
+Quotas::Quotas(QuotaOptions options, SteadyClock clock) : options_(std::move(options)), clock_(std::move(clock)) {}
+
+const QuotaLimits& Quotas::limits_of(std::string_view tenant) const {
+  const auto found = options_.named.find(tenant);
+  return found == options_.named.end() ? options_.limits : found->second;
+}
+
+void Quotas::forget_rested(SteadyTime now) {
+  swept_ = now;
+  std::erase_if(tenants_, [&](const auto& entry) {
+    const TenantUse& use = *entry.second;
+    return use.sessions == 0 && use.runs == 0 && use.next_due <= now;
+  });
+}
+
+std::shared_ptr<TenantUse> Quotas::entry(const std::string& tenant) {
+  const SteadyTime now = clock_();
+  if (!swept_) swept_ = now;
+  if (now - *swept_ >= sweep_anyway) forget_rested(now);
+  if (const auto found = tenants_.find(tenant); found != tenants_.end()) return found->second;
+  if (tenants_.size() >= options_.most_tenants && now - *swept_ >= sweep_when_full) forget_rested(now);
+  if (tenants_.size() >= options_.most_tenants) return nullptr;
+  return tenants_.emplace(tenant, std::make_shared<TenantUse>()).first->second;
+}
+
+// A token bucket, kept as one moment instead of a level: each request moves `next_due` by an interval, and it may be
+// ahead of now by as many intervals as the bucket has tokens. Whole nanoseconds do not drift.
+WithinQuota<> Quotas::admit_request(const Principal& principal) {
+  const std::optional<Rate>& rate = limits_of(principal.tenant).requests;
+  if (!rate) return {};
+  const auto use = entry(principal.tenant);
+  if (!use) return too_many_tenants();
+  const SteadyTime now = clock_();
+  const nanoseconds interval = interval_of(*rate);
+  const SteadyTime due = std::max(use->next_due, now);
+  const SteadyTime earliest = due - interval * (rate->burst - 1);
+  if (earliest > now) {
+    return std::unexpected(over(Quota::requests, std::chrono::ceil<seconds>(earliest - now),
+                                "the tenant's requests a second are used up"));
+  }
+  use->next_due = due + interval;
+  return {};
+}
+
+WithinQuota<QuotaTicket> Quotas::take(const AuthorizedTenant& tenant, Quota quota, std::uint32_t TenantUse::* place,
+                                      std::optional<std::uint32_t> most, seconds retry_after) {
+  auto use = entry(tenant.name());
+  if (!use) return too_many_tenants();
+  if (most && (*use).*place >= *most) {
+    return std::unexpected(
+        over(quota, retry_after, "the tenant has its " + std::to_string(*most) + " " + std::string(to_string(quota))));
+  }
+  return QuotaTicket(std::move(use), place);
+}
+
+WithinQuota<QuotaTicket> Quotas::begin_run(const AuthorizedTenant& tenant) {
+  return take(tenant, Quota::runs, &TenantUse::runs, limits_of(tenant.name()).runs, retry_run);
+}
+
+WithinQuota<QuotaTicket> Quotas::open_session(const AuthorizedTenant& tenant) {
+  return take(tenant, Quota::sessions, &TenantUse::sessions, limits_of(tenant.name()).sessions, retry_session);
+}
+
+QuotaTicket Quotas::adopt_session(const AuthorizedTenant& tenant) {
+  auto use = entry(tenant.name());
+  if (!use) use = tenants_.emplace(tenant.name(), std::make_shared<TenantUse>()).first->second;
+  return {std::move(use), &TenantUse::sessions};
+}
+
+TenantUse Quotas::use_of(std::string_view tenant) const {
+  const auto found = tenants_.find(tenant);
+  return found == tenants_.end() ? TenantUse{} : *found->second;
+}
+
+}  // namespace cloche::auth

@@ -1,0 +1,115 @@
+// Quotas: how much of the server one tenant may use at a time. Pure: the clock is handed in, nothing waits.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <expected>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "auth/clock.hpp"
+#include "auth/principal.hpp"
+#include "core/result.hpp"
+
+namespace cloche::auth {
+
+struct Rate {
+  double per_second = 0;    // from 0.001 to 1,000,000
+  std::uint32_t burst = 1;  // so many at once after a rest; from 1 to 1,000,000
+};
+
+// What is not set is not limited. 0 allows none.
+struct QuotaLimits {
+  std::optional<std::uint32_t> sessions;
+  std::optional<std::uint32_t> runs;
+  std::optional<Rate> requests;
+};
+
+struct QuotaOptions {
+  QuotaLimits limits;                                     // of every tenant
+  std::map<std::string, QuotaLimits, std::less<>> named;  // instead of those, for the tenants that are named
+  std::size_t most_tenants = 10'000;                      // who are remembered at a time
+};
+
+Status check_quotas(const QuotaOptions& options);
+
+enum class Quota { requests, runs, sessions, tenants };
+std::string_view to_string(Quota quota);
+
+struct OverQuota {
+  Quota quota;
+  std::chrono::seconds retry_after;  // at least 1
+  std::string message;
+
+  operator Error() const;  // NOLINT(google-explicit-constructor): `limit_reached`, so that CLOCHE_TRY takes it along
+};
+
+template <class T = void>
+using WithinQuota = std::expected<T, OverQuota>;
+
+struct TenantUse {
+  std::uint32_t sessions = 0;
+  std::uint32_t runs = 0;
+  SteadyTime next_due;  // when the next request would be due if they came evenly; at rest, in the past
+};
+
+// A place taken; it is free again when the ticket goes. May outlive the Quotas.
+class QuotaTicket {
+ public:
+  QuotaTicket() = default;
+  QuotaTicket(QuotaTicket&& other) noexcept;
+  QuotaTicket& operator=(QuotaTicket&& other) noexcept;
+  ~QuotaTicket() { give_back(); }
+
+  explicit operator bool() const { return use_ != nullptr; }
+  void give_back();
+
+ private:
+  friend class Quotas;
+  QuotaTicket(std::shared_ptr<TenantUse> use, std::uint32_t TenantUse::* place);
+
+  std::shared_ptr<TenantUse> use_;
+  std::uint32_t TenantUse::* place_ = nullptr;
+};
+
+// Of one thread, its tickets too. A tenant that holds nothing and has rested is forgotten.
+class Quotas {
+ public:
+  // The options have passed check_quotas.
+  Quotas(QuotaOptions options, SteadyClock clock);
+
+  // One request more, charged to the tenant of whoever sends it.
+  WithinQuota<> admit_request(const Principal& principal);
+  // A run, or a session, of the tenant that it is for.
+  WithinQuota<QuotaTicket> begin_run(const AuthorizedTenant& tenant);
+  WithinQuota<QuotaTicket> open_session(const AuthorizedTenant& tenant);
+  // A session that was found after a restart: it counts, and is there whatever the limit says.
+  QuotaTicket adopt_session(const AuthorizedTenant& tenant);
+
+  TenantUse use_of(std::string_view tenant) const;
+  std::size_t remembered() const { return tenants_.size(); }
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
+  };
+
+  const QuotaLimits& limits_of(std::string_view tenant) const;
+  // nullptr when too many tenants are remembered, none of which can be forgotten.
+  std::shared_ptr<TenantUse> entry(const std::string& tenant);
+  void forget_rested(SteadyTime now);
+  WithinQuota<QuotaTicket> take(const AuthorizedTenant& tenant, Quota quota, std::uint32_t TenantUse::* place,
+                                std::optional<std::uint32_t> most, std::chrono::seconds retry_after);
+
+  QuotaOptions options_;
+  SteadyClock clock_;
+  std::unordered_map<std::string, std::shared_ptr<TenantUse>, Hash, std::equal_to<>> tenants_;
+  std::optional<SteadyTime> swept_;
+};
+
+}  // namespace cloche::auth

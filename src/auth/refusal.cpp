@@ -1,0 +1,47 @@
+#include "auth/refusal.hpp"
+
+#include <utility>
+
+namespace cloche::auth {
+
+namespace {
+
+std::string_view message_of(Reason reason) {
+  switch (reason) {
+    case Reason::missing: return "a token is needed: Authorization: Bearer TOKEN";
+    case Reason::malformed: return "the Authorization header holds no bearer token";
+    case Reason::unknown: return "the token is not valid here";
+    case Reason::expired: return "the token has expired";
+    case Reason::not_yet_valid: return "the token is not valid yet";
+    case Reason::wrong_claims: return "the token is not for this service, or lacks a claim it must have";
+    case Reason::not_local: return "this service has no tokens and serves its own machine alone";
+    case Reason::unavailable: return "tokens cannot be checked now; the operator finds the cause in the log";
+  }
+  return "not allowed";
+}
+
+}  // namespace
+
+std::string_view to_string(Reason reason) {
+  switch (reason) {
+    case Reason::missing: return "missing";
+    case Reason::malformed: return "malformed";
+    case Reason::unknown: return "unknown";
+    case Reason::expired: return "expired";
+    case Reason::not_yet_valid: return "not_yet_valid";
+    case Reason::wrong_claims: return "wrong_claims";
+    case Reason::not_local: return "not_local";
+    case Reason::unavailable: return "unavailable";
+  }
+  return "unknown";
+}
+
+Refusal::operator Error() const {
+  return {reason == Reason::unavailable ? ErrorCode::unavailable : ErrorCode::permission_denied, message};
+}
+
+std::unexpected<Refusal> refuse(Reason reason, std::string detail) {
+  return std::unexpected(Refusal{reason, std::string(message_of(reason)), std::move(detail)});
+}
+
+}  // namespace cloche::auth

@@ -1,0 +1,40 @@
+// Refusal: why a caller was not let in.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <string_view>
+
+#include "core/result.hpp"
+
+namespace cloche::auth {
+
+enum class Reason {
+  missing,        // no token, and one is needed
+  malformed,      // what came is no token by its form
+  unknown,        // no such token, a wrong secret, a signature that is not by our keys: never told apart
+  expired,        // a good token whose time is over
+  not_yet_valid,  // a good token whose time is to come
+  wrong_claims,   // well signed, but for somebody else, or without what it must say
+  not_local,      // no tokens are configured, and the caller is on another machine
+  unavailable,    // the token file or the keys cannot be read: nobody can be let in by them
+};
+
+std::string_view to_string(Reason reason);
+
+struct Refusal {
+  Reason reason;
+  std::string message;  // for the caller; never says which part of a secret was wrong
+  std::string detail;   // for the log alone: paths, parse errors. Often empty
+
+  // `unavailable` for that reason, else `permission_denied`. Without the detail.
+  operator Error() const;  // NOLINT(google-explicit-constructor): so that CLOCHE_TRY takes it along
+};
+
+template <class T>
+using Authenticated = std::expected<T, Refusal>;
+
+// With the message that belongs to the reason.
+std::unexpected<Refusal> refuse(Reason reason, std::string detail = {});
+
+}  // namespace cloche::auth

@@ -1,0 +1,26 @@
+// Cloche's own tokens: `cloche_<id>_<secret>`, 16 and 64 hexadecimal digits. The id may be shown, the secret is 256
+// random bits.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cloche::auth {
+
+// What tells such a token from a JWT, and lets scanners for leaked secrets find it.
+constexpr std::string_view token_prefix = "cloche_";
+
+struct Token {
+  std::string id;
+  std::string secret;
+
+  std::string text() const;
+};
+
+Token make_token();
+// By its form alone.
+std::optional<Token> parse_token(std::string_view text);
+bool is_token_id(std::string_view text);
+
+}  // namespace cloche::auth

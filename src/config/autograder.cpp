@@ -1,0 +1,71 @@
+#include "config/autograder.hpp"
+
+#include "config/pool_section.hpp"
+#include "config/profile_section.hpp"
+#include "sandbox/spec.hpp"
+
+namespace cloche::config {
+
+namespace {
+
+struct GraderLanguage {
+  const char* name;
+  const char* image;
+};
+
+constexpr GraderLanguage grader_languages[] = {{"python", "sandbox-py:latest"},
+                                               {"java", "sandbox-java:latest"},
+                                               {"node", "sandbox-node:latest"},
+                                               {"cpp", "sandbox-cpp:latest"},
+                                               {"c", "sandbox-cpp:latest"}};
+
+// What Limits has by itself is what the autograder's containers have; said again so that they stay so.
+Limits grader_limits() {
+  Limits limits;
+  limits.memory = mib(128);
+  limits.cpus = 0.5;
+  limits.pids = 64;
+  limits.file_size = mib(10);
+  limits.work_dir = mib(64);
+  limits.tmp_dir = mib(32);
+  return limits;
+}
+
+}  // namespace
+
+bool is_autograder(const Section& top) { return top.has("general"); }
+
+void read_autograder(Section& top, ManagerOptions& options) {
+  options.name_prefix = "ag-sbx";
+  PoolDraft general;
+  general.options.at_limit = AtLimit::fail;  // its callers expect to be told, not to wait
+  top.section("general", [&](Section& section) { read_pool(section, general); });
+
+  std::map<std::string, PoolDraft> pools;
+  for (const GraderLanguage& language : grader_languages) pools[language.name] = general;
+  top.section("languages", [&](Section& languages) {
+    for (auto& [name, pool] : pools) {
+      languages.section(name, [&pool](Section& section) { read_pool(section, pool); });
+    }
+  });
+  for (auto& [name, pool] : pools) {
+    top.section(name, [&pool](Section& section) { read_pool(section, pool); });
+  }
+
+  for (const GraderLanguage& language : grader_languages) {
+    Profile profile;
+    profile.name = language.name;
+    if (options.engine.backend == BackendKind::docker) profile.sandbox.image = language.image;
+    profile.sandbox.work_dir = "/app";
+    profile.sandbox.limits = grader_limits();
+    if (const auto pool = finished_pool(pools[language.name])) {
+      profile.pool = *pool;
+    } else {
+      top.refuse(top.has(language.name) ? language.name : "general", pool.error().message);
+    }
+    top.check(validate(profile.sandbox));
+    options.profiles.push_back(std::move(profile));
+  }
+}
+
+}  // namespace cloche::config

@@ -1,0 +1,110 @@
+#include "config/config.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "config/autograder.hpp"
+#include "config/host_file.hpp"
+#include "config/limits_section.hpp"
+#include "config/profile_section.hpp"
+#include "config/secrets_section.hpp"
+#include "sandbox/spec.hpp"
+
+namespace cloche::config {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* usual_path = "/etc/cloche/cloche.yml";
+constexpr std::string_view path_rule = "an absolute path without '..', '.' or empty parts";
+constexpr std::uint64_t most_at_once = 1000;
+
+// Room is left for what a sandbox's name has behind it, and for engines that take 63 characters.
+bool is_name_prefix(std::string_view text) {
+  return !text.empty() && text.size() <= 16 && std::isalnum(static_cast<unsigned char>(text.front())) &&
+         std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_' || c == '.'; });
+}
+
+bool is_engine_address(std::string_view text) { return text.starts_with("unix://") || text.starts_with("tcp://"); }
+
+void read_docker(Section& section, EngineOptions& options) {
+  section.text("host", options.docker_host, "unix:///path or tcp://host:port", is_engine_address);
+  section.texts("host_path_map", options.host_path_map);
+  for (const auto& [ours, hosts] : options.host_path_map) {
+    if (!is_clean_absolute_path(ours) || !is_clean_absolute_path(hosts)) {
+      section.refuse("host_path_map", "maps " + std::string(path_rule) + " to another");
+    }
+  }
+}
+
+void read_engine(Section& top, EngineOptions& options) {
+  top.choice("backend", options.backend, {{"oci", BackendKind::oci}, {"docker", BackendKind::docker}});
+  top.text("state_dir", options.state_dir, path_rule, is_clean_absolute_path);
+  top.text("run_dir", options.run_dir, path_rule, is_clean_absolute_path);
+  top.text("instance", options.instance, "letters, digits and '-', at most 40", is_instance);
+  top.section("docker", [&](Section& section) { read_docker(section, options); });
+}
+
+void read_manager(Section& top, const Environment& environment, Config& config) {
+  ManagerOptions& options = config.manager;
+  top.text("name_prefix", options.name_prefix, "letters, digits, '-', '_' and '.', at most 16", is_name_prefix);
+  top.section("secrets", [&](Section& section) {
+    Secrets secrets = read_secrets(section, environment);
+    options.secrets = std::move(secrets.values);
+    config.holds_secrets = secrets.given_by_value;
+  });
+  top.whole("max_making", options.max_making, {1, most_at_once});
+  top.whole("max_removing", options.max_removing, {1, most_at_once});
+  top.duration("drain_timeout", options.drain_timeout, {0ms, 24h});
+}
+
+void read_profiles(Section& top, const Environment& environment, ManagerOptions& options) {
+  ProfileDefaults defaults;
+  defaults.image = default_image(environment, options.engine.backend);
+  top.section("pool", [&](Section& section) { read_pool(section, defaults.pool); });
+  top.section("limits", [&](Section& section) { read_limits(section, defaults.limits); });
+  top.sections("profiles", [&](const std::string& name, Section& section) {
+    options.profiles.push_back(read_profile(name, section, defaults));
+  });
+}
+
+}  // namespace
+
+Result<Config> parse_config(std::string_view text, const std::string& name, const Environment& environment) {
+  CLOCHE_TRY(const YamlNode root, parse_yaml(text, name));
+  Complaints complaints(name);
+  Section top(complaints, root, "", 1);
+  Config config;
+  const bool autograder = is_autograder(top);
+  if (!autograder) read_engine(top, config.manager.engine);
+  CLOCHE_CHECK(apply_environment(environment, config.manager.engine));
+  if (autograder) {
+    read_autograder(top, config.manager);
+  } else {
+    read_manager(top, environment, config);
+    read_profiles(top, environment, config.manager);
+    config.languages = top.part("languages");
+  }
+  top.finish();
+  CLOCHE_CHECK(complaints.status());
+  return config;
+}
+
+Result<Config> read_config(const std::string& path, const Environment& environment) {
+  std::string file = path.empty() ? variable(environment, "CLOCHE_CONFIG") : path;
+  const bool optional = file.empty();
+  if (optional) file = usual_path;
+  auto read = read_host_file(file, max_document);
+  if (!read && optional && read.error().code == ErrorCode::not_found) return parse_config("", file, environment);
+  if (!read) return fail(std::move(read).error().at("configuration"));
+  CLOCHE_TRY(Config config, parse_config(read->content, file, environment));
+  if (config.holds_secrets && read->others_can_read) {
+    return fail(ErrorCode::invalid_argument,
+                file + ": secrets are given by value and every user of this host can read the file: chmod o-r it, or " +
+                    "name where they are with `{file: …}` or `{env: …}`");
+  }
+  return config;
+}
+
+}  // namespace cloche::config

@@ -1,0 +1,224 @@
+#include "config/config.hpp"
+
+#include <gmock/gmock.h>
+
+namespace cloche::config {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+
+ManagerOptions parse(std::string_view text, const Environment& environment = {}) {
+  auto config = parse_config(text, "cloche.yml", environment);
+  EXPECT_TRUE(config) << (config ? "" : config.error().message);
+  return config ? config->manager : ManagerOptions{};
+}
+
+PoolOptions pool_of(std::string_view text) {
+  const ManagerOptions options = parse(text);
+  return options.profiles.empty() ? PoolOptions{} : options.profiles.front().pool;
+}
+
+TEST(Config, EmptyFile_HasTheLibrarysDefaults) {
+  for (const auto* text : {"", "# nothing\n", "{}", "profiles:\n", "pool:\nlimits:\nsecrets:\ndocker:\n"}) {
+    const ManagerOptions options = parse(text);
+    const ManagerOptions defaults;
+    EXPECT_EQ(options.engine.backend, defaults.engine.backend);
+    EXPECT_EQ(options.engine.state_dir, defaults.engine.state_dir);
+    EXPECT_EQ(options.name_prefix, defaults.name_prefix);
+    EXPECT_EQ(options.max_making, defaults.max_making);
+    EXPECT_EQ(options.drain_timeout, defaults.drain_timeout);
+    EXPECT_THAT(options.profiles, IsEmpty());
+  }
+}
+
+TEST(Config, EveryKey_IsRead) {
+  const ManagerOptions options = parse(R"(
+backend: docker
+state_dir: /srv/cloche/state
+run_dir: /srv/cloche/run
+instance: grader-1
+name_prefix: sbx
+docker:
+  host: tcp://engine:2375
+  host_path_map: {/app/data: /srv/data}
+secrets:
+  BY_VALUE: 007
+  FROM_ENV: {env: HOST_TOKEN}
+max_making: 8
+max_removing: 2
+drain_timeout: 1m
+profiles:
+  python:
+    image: python:3.12-slim
+    runtime: runsc
+    work_dir: /app
+    uid: 1001
+    gid: 1002
+    hostname: box
+    network: none
+    ready_timeout: 5s
+    limits: {memory: 256m, cpus: 1.5, pids: 100, file_size: 1MB, open_files: 64, work_dir: 8MiB, tmp_dir: 1m, shm_dir: 65536}
+    mounts:
+    - {source: /srv/data, target: /data}
+    - {source: /srv/out, target: /out, access: read_write}
+    labels: {team: a, "9": "yes"}
+    pool:
+      pool_size: 5
+      scale_limit: 20
+      idle_timeout: 10m
+      running_timeout: 30
+      max_uses: 7
+      reuse: never
+      at_limit: fail
+      wait_timeout: 500ms
+      max_waiting: 3
+      reset_timeout: 2.5
+      health_interval: 1m
+    zygotes:
+    - {imports: [json, numpy.linalg]}
+    - {name: other, interpreter: /usr/bin/python3.11}
+    scripts: {interpreter: python3.11, imports: [json]}
+    env: {MODE: test, EMPTY: ''}
+    secrets: [BY_VALUE]
+)",
+                                       {{"HOST_TOKEN", "t0ken"}});
+  EXPECT_EQ(options.engine.backend, BackendKind::docker);
+  EXPECT_EQ(options.engine.state_dir, "/srv/cloche/state");
+  EXPECT_EQ(options.engine.run_dir, "/srv/cloche/run");
+  EXPECT_EQ(options.engine.instance, "grader-1");
+  EXPECT_EQ(options.engine.docker_host, "tcp://engine:2375");
+  EXPECT_THAT(options.engine.host_path_map, ElementsAre(Pair("/app/data", "/srv/data")));
+  EXPECT_EQ(options.name_prefix, "sbx");
+  EXPECT_THAT(options.secrets, ElementsAre(Pair("BY_VALUE", "007"), Pair("FROM_ENV", "t0ken")));
+  EXPECT_EQ(options.max_making, 8U);
+  EXPECT_EQ(options.max_removing, 2U);
+  EXPECT_EQ(options.drain_timeout, 1min);
+
+  ASSERT_EQ(options.profiles.size(), 1U);
+  const Profile& profile = options.profiles[0];
+  EXPECT_EQ(profile.name, "python");
+  EXPECT_EQ(profile.sandbox.image, "python:3.12-slim");
+  EXPECT_EQ(profile.sandbox.runtime, "runsc");
+  EXPECT_EQ(profile.sandbox.work_dir, "/app");
+  EXPECT_EQ(profile.sandbox.uid, 1001U);
+  EXPECT_EQ(profile.sandbox.gid, 1002U);
+  EXPECT_EQ(profile.sandbox.hostname, "box");
+  EXPECT_EQ(profile.sandbox.ready_timeout, 5s);
+  EXPECT_EQ(profile.sandbox.limits.memory, mib(256));
+  EXPECT_EQ(profile.sandbox.limits.cpus, 1.5);
+  EXPECT_EQ(profile.sandbox.limits.pids, 100U);
+  EXPECT_EQ(profile.sandbox.limits.file_size, mib(1));
+  EXPECT_EQ(profile.sandbox.limits.open_files, 64U);
+  EXPECT_EQ(profile.sandbox.limits.work_dir, mib(8));
+  EXPECT_EQ(profile.sandbox.limits.tmp_dir, mib(1));
+  EXPECT_EQ(profile.sandbox.limits.shm_dir, kib(64));
+  ASSERT_EQ(profile.sandbox.mounts.size(), 2U);
+  EXPECT_EQ(profile.sandbox.mounts[0].source, "/srv/data");
+  EXPECT_EQ(profile.sandbox.mounts[0].access, Access::read_only);
+  EXPECT_EQ(profile.sandbox.mounts[1].target, "/out");
+  EXPECT_EQ(profile.sandbox.mounts[1].access, Access::read_write);
+  EXPECT_THAT(profile.sandbox.labels, ElementsAre(Pair("9", "yes"), Pair("team", "a")));
+  EXPECT_EQ(profile.pool.pool_size, 5U);
+  EXPECT_EQ(profile.pool.scale_limit, 20U);
+  EXPECT_EQ(profile.pool.idle_timeout, 10min);
+  EXPECT_EQ(profile.pool.running_timeout, 30s);
+  EXPECT_EQ(profile.pool.max_uses, 7U);
+  EXPECT_EQ(profile.pool.reuse, Reuse::never);
+  EXPECT_EQ(profile.pool.at_limit, AtLimit::fail);
+  EXPECT_EQ(profile.pool.wait_timeout, 500ms);
+  EXPECT_EQ(profile.pool.max_waiting, 3U);
+  EXPECT_EQ(profile.pool.reset_timeout, 2500ms);
+  EXPECT_EQ(profile.pool.health_interval, 1min);
+  ASSERT_EQ(profile.zygotes.size(), 2U);
+  EXPECT_EQ(profile.zygotes[0].name, "python");
+  EXPECT_THAT(profile.zygotes[0].imports, ElementsAre("json", "numpy.linalg"));
+  EXPECT_EQ(profile.zygotes[1].interpreter, "/usr/bin/python3.11");
+  ASSERT_TRUE(profile.scripts);
+  EXPECT_EQ(profile.scripts->interpreter, "python3.11");
+  EXPECT_THAT(profile.scripts->imports, ElementsAre("json"));
+  EXPECT_THAT(profile.env, ElementsAre(Pair("EMPTY", ""), Pair("MODE", "test")));
+  EXPECT_THAT(profile.secrets, ElementsAre("BY_VALUE"));
+}
+
+TEST(Config, Profile_HasTheGeneralPoolAndLimitsWhereItSaysNothing) {
+  const ManagerOptions options = parse(R"(
+pool: {pool_size: 1, scale_limit: 4, max_uses: 9}
+limits: {memory: 64m, cpus: 2}
+profiles:
+  plain:
+  other:
+    pool: {scale_limit: 6}
+    limits: {memory: 1g}
+)");
+  ASSERT_EQ(options.profiles.size(), 2U);
+  EXPECT_FALSE(options.profiles[0].scripts);
+  EXPECT_EQ(options.profiles[0].pool.pool_size, 1U);
+  EXPECT_EQ(options.profiles[0].pool.scale_limit, 4U);
+  EXPECT_EQ(options.profiles[0].sandbox.limits.memory, mib(64));
+  EXPECT_EQ(options.profiles[0].sandbox.work_dir, "/workspace");
+  EXPECT_EQ(options.profiles[1].pool.scale_limit, 6U);
+  EXPECT_EQ(options.profiles[1].pool.max_uses, 9U);
+  EXPECT_EQ(options.profiles[1].sandbox.limits.memory, mib(1024));
+  EXPECT_EQ(options.profiles[1].sandbox.limits.cpus, 2.0);
+}
+
+TEST(Config, OrderOfTheKeys_DoesNotMatter) {
+  const ManagerOptions options =
+      parse("profiles: {a: {}}\npool: {pool_size: 2}\nlimits: {pids: 99}\nbackend: docker\n");
+  EXPECT_EQ(options.profiles.at(0).pool.pool_size, 2U);
+  EXPECT_EQ(options.profiles.at(0).sandbox.limits.pids, 99U);
+  EXPECT_EQ(options.profiles.at(0).sandbox.image, "python:3.12-slim");
+}
+
+TEST(Config, MaxOverflow_IsAnotherWayToSayScaleLimit) {
+  const struct {
+    const char* text;
+    std::uint32_t pool_size, scale_limit;
+  } cases[] = {
+      {"profiles: {a: {pool: {pool_size: 4, max_overflow: 10}}}", 4, 14},
+      {"profiles: {a: {pool: {pool_size: 20, max_overflow: 0}}}", 20, 20},
+      {"profiles: {a: {pool: {max_overflow: 1}}}", 3, 4},
+      {"profiles: {a: {pool: {pool_size: 4, max_overflow: 2, scale_limit: 6}}}", 4, 6},
+      // The general one counts from each profile's own size …
+      {"pool: {max_overflow: 5}\nprofiles: {a: {pool: {pool_size: 8}}}", 8, 13},
+      // … and each profile may say it in its own way.
+      {"pool: {max_overflow: 5}\nprofiles: {a: {pool: {scale_limit: 8}}}", 3, 8},
+      {"pool: {scale_limit: 5}\nprofiles: {a: {pool: {max_overflow: 8}}}", 3, 11},
+      {"pool: {pool_size: 1, scale_limit: 2, max_overflow: 1}\nprofiles: {a: {pool: {pool_size: 2}}}", 2, 2},
+      {"profiles: {a: {pool: {pool_size: 0, scale_limit: 1}}}", 0, 1},
+  };
+  for (const auto& test : cases) {
+    EXPECT_EQ(pool_of(test.text).pool_size, test.pool_size) << test.text;
+    EXPECT_EQ(pool_of(test.text).scale_limit, test.scale_limit) << test.text;
+  }
+}
+
+TEST(Config, Anchors_Work) {
+  const ManagerOptions options = parse(R"(
+profiles:
+  a: &base {work_dir: /app, limits: &small {memory: 32m}}
+  b: *base
+  c: {limits: *small}
+)");
+  EXPECT_EQ(options.profiles.at(1).sandbox.work_dir, "/app");
+  EXPECT_EQ(options.profiles.at(2).sandbox.limits.memory, mib(32));
+}
+
+TEST(Config, Languages_AreKeptForTheirReader) {
+  const auto config = parse_config("languages:\n  zig: {extension: .zig}\n", "cloche.yml", {}).value();
+  ASSERT_TRUE(config.languages);
+  EXPECT_EQ(config.languages->node.keys.at(0).text, "zig");
+  EXPECT_FALSE(parse_config("", "cloche.yml", {})->languages);
+}
+
+TEST(Config, SecretsByValue_AreNoticed) {
+  EXPECT_TRUE(parse_config("secrets: {A: x}", "cloche.yml", {})->holds_secrets);
+  EXPECT_FALSE(parse_config("secrets: {A: {env: X}}", "cloche.yml", {{"X", ""}})->holds_secrets);
+  EXPECT_FALSE(parse_config("secrets: {}", "cloche.yml", {})->holds_secrets);
+}
+
+}  // namespace
+}  // namespace cloche::config

@@ -1,0 +1,69 @@
+// What docs/configuration.md says of the configuration file is true.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "config/config.hpp"
+
+namespace cloche::config {
+namespace {
+
+std::string documentation() {
+  std::ifstream file(CLOCHE_DOCS "/configuration.md");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The block of YAML behind this line.
+std::string example(const std::string& heading) {
+  const std::string text = documentation();
+  const auto at = text.find("\n" + heading + "\n");
+  const auto begin = text.find("```yaml\n", at);
+  const auto end = text.find("\n```", begin);
+  if (at == text.npos || begin == text.npos || end == text.npos) return {};
+  return text.substr(begin + 8, end + 1 - (begin + 8));
+}
+
+TEST(Documentation, ExampleOfTheFile_IsRead) {
+  const std::string text = example("### An example of cloche.yml");
+  ASSERT_FALSE(text.empty());
+  const auto config = parse_config(text, "cloche.yml", {{"GRADER_TOKEN", "x"}});
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->manager.profiles.size(), 2U);
+  EXPECT_EQ(config->manager.profiles.at(0).pool.scale_limit, 12U);
+}
+
+TEST(Documentation, ExampleOfTheAutograder_IsRead) {
+  const std::string text = example("### The autograder's file");
+  ASSERT_FALSE(text.empty());
+  const auto config = parse_config(text, "sandbox_config.yml", {});
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->manager.name_prefix, "ag-sbx");
+  EXPECT_EQ(config->manager.profiles.size(), 5U);
+}
+
+// An unknown key's error lists all that are known: each must be in the documentation.
+TEST(Documentation, EveryKey_IsInIt) {
+  const std::string text = documentation();
+  int keys = 0;
+  for (const std::string wrong :
+       {"zzzzzzzzzz: 1", "docker: {zzzzzzzzzz: 1}", "pool: {zzzzzzzzzz: 1}", "limits: {zzzzzzzzzz: 1}",
+        "profiles: {a: {zzzzzzzzzz: 1}}", "profiles: {a: {mounts: [{zzzzzzzzzz: 1, source: /a, target: /b}]}}",
+        "profiles: {a: {zygotes: [{zzzzzzzzzz: 1}]}}"}) {
+    const auto config = parse_config(wrong, "c", {});
+    ASSERT_FALSE(config);
+    const std::string intro = "known are: ";
+    const auto at = config.error().message.find(intro);
+    ASSERT_NE(at, std::string::npos) << config.error().message;
+    std::istringstream known(config.error().message.substr(at + intro.size()));
+    for (std::string key; std::getline(known >> std::ws, key, ',');) {
+      EXPECT_NE(text.find("`" + key + "`"), text.npos) << key << ", which " << wrong << " tells of";
+      ++keys;
+    }
+  }
+  EXPECT_GT(keys, 50);
+}
+
+}  // namespace
+}  // namespace cloche::config

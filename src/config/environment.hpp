@@ -1,0 +1,30 @@
+// Environment variables that stand over a configuration file.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "cloche/engine_options.hpp"
+#include "core/result.hpp"
+
+namespace cloche::config {
+
+// Names to values. A variable that is empty counts as one that is not there. Command line flags win over variables:
+// a program puts theirs in here first.
+using Environment = std::map<std::string, std::string>;
+
+// This process's.
+Environment process_environment();
+
+std::string variable(const Environment& environment, const std::string& name);
+
+// CLOCHE_BACKEND (or SANDBOX_BACKEND), CLOCHE_STATE_DIR, CLOCHE_RUN_DIR, CLOCHE_INSTANCE and DOCKER_HOST.
+Status apply_environment(const Environment& environment, EngineOptions& options);
+
+// The image of profiles that name none: on docker SANDBOX_WORKER_IMAGE, else python:3.12-slim.
+std::string default_image(const Environment& environment, BackendKind backend);
+
+bool is_instance(std::string_view text);
+
+}  // namespace cloche::config

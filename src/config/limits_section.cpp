@@ -1,0 +1,19 @@
+#include "config/limits_section.hpp"
+
+#include "sandbox/limits.hpp"
+
+namespace cloche::config {
+
+void read_limits(Section& section, Limits& limits) {
+  section.size("memory", limits.memory);
+  section.real("cpus", limits.cpus);
+  section.whole("pids", limits.pids, {});
+  section.size("file_size", limits.file_size);
+  section.whole("open_files", limits.open_files, {});
+  section.size("work_dir", limits.work_dir);
+  section.size("tmp_dir", limits.tmp_dir);
+  section.size("shm_dir", limits.shm_dir);
+  section.check(validate(limits));
+}
+
+}  // namespace cloche::config

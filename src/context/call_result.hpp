@@ -1,0 +1,56 @@
+// What a call in a context gives back, whatever the context's language.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "cloche/bytes.hpp"
+#include "cloche/outcome.hpp"
+#include "sandbox/exec.hpp"
+
+namespace cloche {
+
+enum class ContextEnding {
+  ok,            // ran to its end
+  error,         // ran to its end, which was an exception that nobody caught (Python only)
+  timeout,       // ran longer than its limit
+  memory,        // the kernel ended the interpreter because the sandbox's memory was used up
+  output_limit,  // printed more than allowed
+  lost,          // the interpreter ended under the call, or had ended before it
+};
+std::string_view to_string(ContextEnding ending);
+
+// What the next call finds of what this and earlier ones left.
+enum class ContextState {
+  kept,         // all of it
+  handed_over,  // the shell ended and handed its state to a successor: all but its job table (and, with sh, functions)
+  lost,         // nothing but files
+};
+std::string_view to_string(ContextState state);
+
+struct ContextCaps {
+  Bytes keep_output = mib(1);   // of stdout and of stderr; the rest is counted and dropped
+  Bytes stop_output = mib(64);  // of each; a call that prints more is interrupted
+};
+
+struct CallResult {
+  ContextEnding ending = ContextEnding::ok;
+  std::string reason;  // where it is not `ok` or `error`: what happened
+  ContextState state = ContextState::kept;
+  bool fresh = false;  // the interpreter was started anew for this call, because the former one was lost
+  std::chrono::microseconds wall{};
+  std::string out;
+  std::string err;
+  OutputTotals out_totals;
+  OutputTotals err_totals;
+  Bytes late;  // printed between calls, by threads or background jobs, and dropped
+
+  bool truncated() const { return out_totals.dropped.count > 0 || err_totals.dropped.count > 0; }
+};
+
+// Called with each piece of output as it comes, within the cap on what is kept.
+using ContextListener = std::function<void(const ExecOutput&)>;
+
+}  // namespace cloche

@@ -1,0 +1,111 @@
+#include "context/cell.hpp"
+
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "context/driver_reader.hpp"
+#include "core/bytes.hpp"
+#include "core/utf8.hpp"
+
+namespace cloche {
+
+namespace {
+
+namespace json = boost::json;
+
+constexpr Bytes longest_code = mib(4);
+constexpr Bytes longest_input = mib(16);
+constexpr std::chrono::hours longest_run{24};
+constexpr std::size_t most_depth = 8;
+
+json::string_view view(std::string_view text) { return {text.data(), text.size()}; }
+
+const json::value* member(const json::object& object, std::string_view name) {
+  const auto* value = object.if_contains(view(name));
+  return value != nullptr && value->is_null() ? nullptr : value;
+}
+
+std::optional<std::string> text_of(const json::object& object, std::string_view name) {
+  const auto* value = member(object, name);
+  const auto* text = value == nullptr ? nullptr : value->if_string();
+  if (text == nullptr) return std::nullopt;
+  return std::string(text->data(), text->size());
+}
+
+std::optional<std::int64_t> number_of(const json::object& object, std::string_view name) {
+  const auto* value = member(object, name);
+  const auto* number = value == nullptr ? nullptr : value->if_int64();
+  if (number == nullptr) return std::nullopt;
+  return *number;
+}
+
+// The prefix, a number, ".png": nothing that a report says can name another file.
+bool is_figure(std::string_view path, std::string_view prefix) {
+  constexpr std::string_view suffix = ".png";
+  if (!path.starts_with(prefix) || !path.ends_with(suffix) || path.size() <= prefix.size() + suffix.size())
+    return false;
+  return parse_number(path.substr(prefix.size(), path.size() - prefix.size() - suffix.size())).has_value();
+}
+
+}  // namespace
+
+Status validate(const CellRequest& request) {
+  if (request.code.size() > longest_code.count) {
+    return fail(ErrorCode::invalid_argument, "a cell may have at most " + to_string(longest_code));
+  }
+  if (!is_utf8(request.code)) return fail(ErrorCode::invalid_argument, "the cell is not UTF-8");
+  if (request.input && request.input->size() > longest_input.count) {
+    return fail(ErrorCode::invalid_argument, "a cell's input may have at most " + to_string(longest_input));
+  }
+  if (request.wall_limit.count() <= 0 || request.wall_limit > longest_run) {
+    return fail(ErrorCode::invalid_argument, "a cell's time limit is from 1 ms to 24 h");
+  }
+  return {};
+}
+
+std::string to_driver_input(const CellRequest& request, const CellFrame& frame) {
+  json::object object;
+  object["id"] = view(frame.id);
+  object["code"] = view(request.code);
+  object["interrupts"] = frame.interrupts;
+  object["figures"] = view(frame.figure_prefix);
+  object["most_figures"] = most_figures;
+  if (request.input) object["input"] = request.input->size();
+  std::string line = json::serialize(object);
+  line += '\n';
+  if (request.input) line += *request.input;
+  return line;
+}
+
+Status take_report(std::string_view report, const std::string& figure_prefix, CellResult& result) {
+  json::parse_options options;
+  options.max_depth = most_depth;
+  json::error_code error;
+  const json::value parsed = json::parse(view(report), error, {}, options);
+  const auto* object = error ? nullptr : parsed.if_object();
+  if (object == nullptr) return fail(ErrorCode::protocol, "the context's report on a cell is no JSON object");
+  result.value = text_of(*object, "value");
+  if (const auto* cut = member(*object, "value_cut"); cut != nullptr && cut->is_bool())
+    result.value_cut = cut->get_bool();
+  if (const auto code = number_of(*object, "exit_code")) result.exit_code = static_cast<int>(*code & 0xff);
+  if (const auto* raised = member(*object, "error"); raised != nullptr && raised->is_object()) {
+    const json::object& fields = raised->get_object();
+    result.error = CellError{text_of(fields, "type").value_or(""), text_of(fields, "message").value_or(""),
+                             text_of(fields, "traceback").value_or("")};
+  }
+  if (const auto left_out = number_of(*object, "figures_left_out"); left_out && *left_out > 0) {
+    result.figures_left_out = static_cast<std::uint32_t>(*left_out);
+  }
+  const auto* figures = member(*object, "figures");
+  if (figures == nullptr || !figures->is_array()) return {};
+  for (const json::value& figure : figures->get_array()) {
+    const auto* path = figure.if_string();
+    if (path == nullptr || result.figures.size() >= most_figures) continue;
+    std::string name(path->data(), path->size());
+    if (is_figure(name, figure_prefix)) result.figures.push_back(std::move(name));
+  }
+  return {};
+}
+
+}  // namespace cloche

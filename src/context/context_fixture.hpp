@@ -1,0 +1,65 @@
+// For tests of contexts: a sandbox of the fake backend: the real agent, real interpreters, no walls.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <functional>
+
+#include "sandbox/live_sandbox.hpp"
+#include "support/missing.hpp"
+#include "support/target.hpp"
+
+namespace cloche {
+
+class ContextFixture : public testing::Test {
+ protected:
+  void SetUp() override {
+    const testing_support::Target target{"fake", ""};
+    if (const auto lack = testing_support::lack_of(target)) CLOCHE_CANNOT_TEST(lack->thing, lack->why);
+    InstanceId instance;
+    instance.value = "test-contexts";
+    auto made = testing_support::make_backend(target, io_.get_executor(), threads_, scratch_, instance);
+    ASSERT_TRUE(made) << made.error().message;
+    backend_ = std::move(*made);
+  }
+
+  void in_sandbox(std::function<Task<>(LiveSandbox&)> body) {
+    std::exception_ptr thrown;
+    asio::co_spawn(
+        io_, [&]() -> Task<> { co_await run_in_sandbox(body); }, [&](std::exception_ptr error) { thrown = error; });
+    io_.run();
+    if (thrown) std::rethrow_exception(thrown);
+  }
+
+  asio::io_context io_{1};
+  asio::thread_pool threads_{1};
+  testing_support::Scratch scratch_;
+  std::unique_ptr<Backend> backend_;
+
+ private:
+  Task<> run_in_sandbox(const std::function<Task<>(LiveSandbox&)>& body) {
+    using namespace std::chrono_literals;
+    SandboxSpec spec = testing_support::spec_for(testing_support::Target{"fake", ""});
+    auto enclosure = co_await backend_->create(std::move(spec), Deadline::after(60s));
+    EXPECT_TRUE(enclosure) << enclosure.error().message;
+    if (!enclosure) co_return;
+    auto made = co_await LiveSandbox::open(std::move(*enclosure), Greeting::fresh, Deadline::after(60s));
+    EXPECT_TRUE(made) << made.error().message;
+    if (!made) co_return;
+    const auto sandbox = std::move(*made);
+    std::exception_ptr thrown;
+    try {
+      co_await body(*sandbox);
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+    auto destroyed = co_await sandbox->destroy(Deadline::after(60s));
+    EXPECT_TRUE(destroyed) << destroyed.error().message;
+    if (thrown) std::rethrow_exception(thrown);
+  }
+};
+
+}  // namespace cloche

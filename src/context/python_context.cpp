@@ -1,0 +1,121 @@
+#include "context/python_context.hpp"
+
+#include <csignal>
+
+#include "context/cell_driver_script.hpp"
+#include "core/ids.hpp"
+
+namespace cloche {
+
+namespace {
+
+// Compiled under a name of its own, so that a traceback can leave the driver's frames out.
+constexpr const char* start_driver =
+    "import sys; space = {'__name__': 'cloche_cells'}; "
+    "exec(compile(sys.argv[1], '<cloche_cells>', 'exec'), space); space['run']()";
+
+class PythonDialect final : public Dialect {
+ public:
+  explicit PythonDialect(PythonContextOptions options) : options_(std::move(options)) {}
+
+  std::vector<ExecSpec> programs() const override {
+    ExecSpec spec = long_lived_exec();
+    spec.env = options_.env;
+    if (options_.zygote.empty()) {
+      spec.argv = {options_.interpreter, "-c", start_driver, cell_driver_script};
+    } else {
+      spec.argv = {options_.interpreter};
+      spec.zygote = options_.zygote;
+    }
+    return {std::move(spec)};
+  }
+
+  // Once: what a cell did not end by, it will not end by either when told again.
+  Task<bool> interrupt(LiveSandbox&, Interpreter& interpreter, int attempt) override {
+    if (attempt > 0) co_return false;
+    ++interpreter.interrupts;
+    interpreter.exec().signal(SIGINT, wire::SignalTarget::group);
+    co_return true;
+  }
+  std::chrono::milliseconds grace() const override { return options_.grace; }
+
+  // Threads and programs that a cell started may go on; what they print is theirs.
+  Task<bool> sweep(LiveSandbox&, Interpreter&) override { co_return true; }
+  std::string nothing_request(const std::string&) const override { return {}; }
+
+ private:
+  PythonContextOptions options_;
+};
+
+Error explained(Error error, const std::string& zygote) {
+  if (error.code == ErrorCode::not_found && !zygote.empty()) {
+    error.message = "the zygote '" + zygote + "' is not prepared for contexts in this sandbox: " + error.message;
+  }
+  return error;
+}
+
+CoreOptions core_options() {
+  CoreOptions options;
+  options.after_loss = AfterLoss::refuse;
+  return options;
+}
+
+ContextEnding ending_of(const CellResult& result) {
+  const bool left_badly = result.exit_code.value_or(0) != 0;
+  return result.error || left_badly ? ContextEnding::error : ContextEnding::ok;
+}
+
+}  // namespace
+
+PythonContext::PythonContext(Executor executor, LiveSandbox& sandbox, PythonContextOptions options)
+    : figures_(sandbox.spec().work_dir + "/" + options.figures + "/" + random_hex(3) + "-"),
+      core_(std::move(executor), sandbox, std::make_unique<PythonDialect>(std::move(options)), core_options()) {}
+
+Task<Status> PythonContext::prepare(LiveSandbox& sandbox, std::string zygote, std::string interpreter,
+                                    std::vector<std::string> imports, Deadline deadline) {
+  std::string source = cell_driver_script;
+  auto started = co_await sandbox.start_zygote(std::move(zygote), std::move(interpreter), std::move(imports),
+                                               std::move(source), deadline);
+  if (!started) co_return fail(std::move(started).error().at("prepare Python for contexts"));
+  co_return Status{};
+}
+
+Task<Result<std::unique_ptr<PythonContext>>> PythonContext::open(LiveSandbox& sandbox, PythonContextOptions options,
+                                                                 Deadline deadline) {
+  if (!is_clean_absolute_path("/" + options.figures)) {
+    co_return fail(ErrorCode::invalid_argument, "the directory for figures must be a path within the work directory");
+  }
+  const auto executor = co_await asio::this_coro::executor;
+  const std::string zygote = options.zygote;
+  auto context = std::make_unique<PythonContext>(executor, sandbox, std::move(options));
+  auto started = co_await context->restart(deadline);
+  if (!started) co_return fail(explained(std::move(started).error(), zygote));
+  co_return context;
+}
+
+Task<Result<CellResult>> PythonContext::execute(CellRequest request, ContextListener listener, Deadline deadline) {
+  if (auto valid = validate(request); !valid) co_return fail(std::move(valid).error());
+  const std::string prefix = figures_ + std::to_string(++cells_) + "-";
+  CoreCall call;
+  call.wall_limit = request.wall_limit;
+  call.caps = request.caps;
+  call.listener = std::move(listener);
+  call.request = [cell = std::move(request), prefix](const std::string& id, const Interpreter& interpreter) {
+    CellFrame frame;
+    frame.id = id;
+    frame.interrupts = interpreter.interrupts;
+    frame.figure_prefix = prefix;
+    return to_driver_input(cell, frame);
+  };
+  auto called = co_await core_.call(std::move(call), deadline);
+  if (!called) co_return fail(std::move(called).error());
+  CellResult result;
+  static_cast<CallResult&>(result) = std::move(*called);
+  if (called->report.empty()) co_return result;
+  auto taken = take_report(called->report, prefix, result);
+  if (!taken) co_return fail(std::move(taken).error());
+  if (result.ending == ContextEnding::ok) result.ending = ending_of(result);
+  co_return result;
+}
+
+}  // namespace cloche

@@ -1,0 +1,57 @@
+// PythonContext: a Python interpreter in a sandbox in which cells follow each other and variables live on.
+//
+// A cell's end is told by the driver on a descriptor of its own, after all that the cell printed. A cell that runs too
+// long gets a SIGINT, as from Ctrl-C, and its process group with it; one that does not end by that costs the context
+// its interpreter. A lost context says so at once, call after call, until restart().
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "context/cell.hpp"
+#include "context/context_core.hpp"
+
+namespace cloche {
+
+struct PythonContextOptions {
+  std::string interpreter = "python3";
+  std::string zygote;                      // forked from this one, which prepare() has made; empty: started plainly
+  std::map<std::string, std::string> env;  // beside those that every program has
+  std::string figures = "figures";         // directory for figures, in the work directory
+  std::chrono::milliseconds grace = std::chrono::seconds(2);  // for a cell to end after a SIGINT
+};
+
+// Destroying it ends the interpreter and all that it started.
+class PythonContext {
+ public:
+  // Makes a zygote for contexts: an interpreter with these modules imported. It survives a reset of the sandbox.
+  static Task<Status> prepare(LiveSandbox& sandbox, std::string zygote, std::string interpreter,
+                              std::vector<std::string> imports, Deadline deadline);
+
+  // Starts an interpreter. The sandbox must live as long as the context.
+  static Task<Result<std::unique_ptr<PythonContext>>> open(LiveSandbox& sandbox, PythonContextOptions options,
+                                                           Deadline deadline);
+
+  // Runs a cell, after those that were asked for before. The deadline is the caller's own, over the cell's limit and
+  // the time it waits for its turn: when it passes, or the caller is cancelled, the cell is interrupted and the answer
+  // is a timeout error.
+  Task<Result<CellResult>> execute(CellRequest request, ContextListener listener,
+                                   Deadline deadline = Deadline::never());
+
+  // A new interpreter, in its turn; the former one ends.
+  Task<Status> restart(Deadline deadline) { return core_.restart(deadline); }
+  // Ends it; waits until it is gone. Calls under way fail.
+  Task<> close() { return core_.close(); }
+  bool alive() const { return core_.alive(); }
+
+  PythonContext(Executor executor, LiveSandbox& sandbox, PythonContextOptions options);
+
+ private:
+  std::string figures_;  // the directory, then the context's own mark
+  std::uint64_t cells_ = 0;
+  ContextCore core_;
+};
+
+}  // namespace cloche

@@ -1,0 +1,140 @@
+#include "context/shell_context.hpp"
+
+#include "context/bash_driver_script.hpp"
+#include "context/end_command_script.hpp"
+#include "context/posix_driver_script.hpp"
+#include "sandbox/spec.hpp"
+
+namespace cloche {
+
+namespace {
+
+constexpr int exit_code_after_timeout = 124;
+constexpr std::size_t longest_directory = 4000;
+// What a command started is looked for so often, until nothing is found.
+constexpr int most_sweeps = 10;
+constexpr int most_interrupts = 3;
+constexpr std::chrono::seconds sweep_limit{5};
+
+ExecSpec bash(ExecSpec spec) {
+  spec.argv = {"bash", "--norc", "--noprofile", "-c", bash_driver_script, "bash"};
+  return spec;
+}
+
+ExecSpec posix_shell(ExecSpec spec) {
+  spec.argv = {"/bin/sh", "-c", "eval \"$1\"", "sh", posix_driver_script};
+  return spec;
+}
+
+CoreOptions core_options() {
+  CoreOptions options;
+  options.after_loss = AfterLoss::start_anew;
+  return options;
+}
+
+}  // namespace
+
+class ShellDialect final : public Dialect {
+ public:
+  explicit ShellDialect(ShellContextOptions options) : options_(std::move(options)) {}
+
+  std::vector<ExecSpec> programs() const override {
+    ExecSpec base = long_lived_exec();
+    base.env = options_.env;
+    std::vector<ExecSpec> places;
+    // The directory of the last command may be gone.
+    if (is_clean_absolute_path(directory)) places.push_back(in(base, directory));
+    places.push_back(in(base, options_.directory));
+    std::vector<ExecSpec> all;
+    if (options_.shell == ShellContextOptions::Shell::bash_or_sh) {
+      for (const auto& place : places) all.push_back(bash(place));
+    }
+    for (const auto& place : places) all.push_back(posix_shell(place));
+    return all;
+  }
+
+  Task<bool> interrupt(LiveSandbox& sandbox, Interpreter& interpreter, int attempt) override {
+    if (attempt >= most_interrupts) co_return false;
+    const std::string signal = attempt == 0 ? "TERM" : "KILL";
+    auto found = co_await end_command(sandbox, interpreter, signal);
+    co_return found.has_value();
+  }
+  std::chrono::milliseconds grace() const override { return options_.grace; }
+
+  Task<bool> sweep(LiveSandbox& sandbox, Interpreter& interpreter) override {
+    const std::string signal = "KILL";
+    for (int round = 0; round < most_sweeps; ++round) {
+      auto found = co_await end_command(sandbox, interpreter, signal);
+      if (!found) co_return false;
+      if (*found == 0) co_return true;
+    }
+    co_return false;
+  }
+  std::string nothing_request(const std::string& id) const override { return to_driver_line(id, ":"); }
+
+  std::string directory;  // of the shell, at the end of the last command
+
+ private:
+  static ExecSpec in(ExecSpec spec, const std::string& where) {
+    spec.cwd = where;
+    return spec;
+  }
+
+  // Sends a signal to the processes that the command under way has started, as the sandbox's user; how many there were.
+  Task<std::optional<std::uint32_t>> end_command(LiveSandbox& sandbox, Interpreter& interpreter, std::string signal) {
+    const CommandBegin begin = parse_begin(interpreter.begin);
+    ExecSpec spec;
+    spec.argv = {"/bin/sh",         "-c",      end_command_script, "sh", std::to_string(interpreter.pid),
+                 std::move(signal), begin.mark};
+    for (const std::uint32_t pid : begin.jobs) spec.argv.push_back(std::to_string(pid));
+    spec.cwd = "/";
+    spec.wall_limit = sweep_limit;
+    spec.keep_output = kib(4);
+    auto ran = co_await sandbox.run(std::move(spec), Deadline::after(2 * sweep_limit));
+    if (!ran || !ran->outcome.success() || ran->out.empty()) co_return std::nullopt;
+    ran->out.pop_back();
+    co_return parse_number(ran->out);
+  }
+
+  ShellContextOptions options_;
+};
+
+ShellContext::ShellContext(Executor executor, LiveSandbox& sandbox, std::unique_ptr<ShellDialect> dialect)
+    : dialect_(dialect.get()), core_(std::move(executor), sandbox, std::move(dialect), core_options()) {}
+
+const std::string& ShellContext::directory() const { return dialect_->directory; }
+
+Task<Result<std::unique_ptr<ShellContext>>> ShellContext::open(LiveSandbox& sandbox, ShellContextOptions options,
+                                                               Deadline deadline) {
+  const auto executor = co_await asio::this_coro::executor;
+  auto dialect = std::make_unique<ShellDialect>(std::move(options));
+  auto context = std::make_unique<ShellContext>(executor, sandbox, std::move(dialect));
+  auto started = co_await context->restart(deadline);
+  if (!started) co_return fail(std::move(started).error());
+  co_return context;
+}
+
+Task<Result<CommandResult>> ShellContext::run(CommandRequest request, ContextListener listener, Deadline deadline) {
+  if (auto valid = validate(request); !valid) co_return fail(std::move(valid).error());
+  CoreCall call;
+  call.wall_limit = request.wall_limit;
+  call.caps = request.caps;
+  call.listener = std::move(listener);
+  call.request = [command = std::move(request.command)](const std::string& id, const Interpreter&) {
+    return to_driver_line(id, command);
+  };
+  auto called = co_await core_.call(std::move(call), deadline);
+  if (!called) co_return fail(std::move(called).error());
+  CommandResult result;
+  static_cast<CallResult&>(result) = std::move(*called);
+  if (const auto end = parse_end(called->report)) {
+    result.exit_code = end->exit_code;
+    if (end->directory.size() <= longest_directory) dialect_->directory = end->directory;
+  } else {
+    result.exit_code = called->exit_code.value_or(0);
+  }
+  if (result.ending == ContextEnding::timeout) result.exit_code = exit_code_after_timeout;
+  co_return result;
+}
+
+}  // namespace cloche

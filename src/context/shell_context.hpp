@@ -1,0 +1,57 @@
+// ShellContext: a shell in a sandbox in which commands follow each other; directory, variables, functions, options and
+// background jobs live on.
+//
+// A command's end and exit code are told by the shell on a descriptor of its own, after all that the command printed;
+// what looks like a prompt or a marker is output as any other. After a timeout what the command started is ended, and
+// with bash and sh alike the shell leaves the command altogether: nothing that stood after it is run. A shell that ends
+// under a command (exit, set -e, a timeout) hands its state to a successor. One that cannot (exec, kill -9, a trap on
+// EXIT) is lost; the result says so, and the next command gets a new shell in the same directory.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "context/command.hpp"
+#include "context/context_core.hpp"
+
+namespace cloche {
+
+struct ShellContextOptions {
+  enum class Shell { bash_or_sh, sh } shell = Shell::bash_or_sh;  // bash where there is one
+  std::map<std::string, std::string> env;                         // beside those that every program has
+  std::string directory;                                          // empty: the sandbox's work directory
+  std::chrono::milliseconds grace = std::chrono::seconds(1);      // for a command to end after each try to end it
+};
+
+class ShellDialect;
+
+// Destroying it ends the shell and all that it started.
+class ShellContext {
+ public:
+  // Starts a shell. The sandbox must live as long as the context.
+  static Task<Result<std::unique_ptr<ShellContext>>> open(LiveSandbox& sandbox, ShellContextOptions options,
+                                                          Deadline deadline);
+
+  // Runs a command, after those that were asked for before. Its stdin is empty. The deadline is the caller's own, over
+  // the command's limit and the time it waits for its turn: when it passes, or the caller is cancelled, the command is
+  // ended and the answer is a timeout error.
+  Task<Result<CommandResult>> run(CommandRequest request, ContextListener listener,
+                                  Deadline deadline = Deadline::never());
+
+  // A new shell, in its turn; the former one ends, and all that it started.
+  Task<Status> restart(Deadline deadline) { return core_.restart(deadline); }
+  // Ends it; waits until it is gone. Calls under way fail.
+  Task<> close() { return core_.close(); }
+  bool alive() const { return core_.alive(); }
+  // Where the shell was at the end of the last command; empty before the first one.
+  const std::string& directory() const;
+
+  ShellContext(Executor executor, LiveSandbox& sandbox, std::unique_ptr<ShellDialect> dialect);
+
+ private:
+  ShellDialect* dialect_;  // the core's
+  ContextCore core_;
+};
+
+}  // namespace cloche

@@ -1,0 +1,66 @@
+#include "core/utf8.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace cloche {
+
+namespace {
+
+std::size_t length_by_lead(unsigned char lead) {
+  if (lead < 0x80) return 1;
+  if (lead >= 0xc2 && lead < 0xe0) return 2;
+  if (lead >= 0xe0 && lead < 0xf0) return 3;
+  if (lead >= 0xf0 && lead < 0xf5) return 4;
+  return 0;
+}
+
+// Length of the character at the front; 0 when there is none.
+std::size_t character_at_front(std::string_view bytes) {
+  const auto lead = static_cast<unsigned char>(bytes.front());
+  const std::size_t length = length_by_lead(lead);
+  if (length <= 1) return length;
+  if (length > bytes.size()) return 0;
+  std::uint32_t point = lead & (0x7fU >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    const auto next = static_cast<unsigned char>(bytes[i]);
+    if ((next & 0xc0U) != 0x80) return 0;
+    point = (point << 6) | (next & 0x3fU);
+  }
+  static constexpr std::uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = point >= 0xd800 && point <= 0xdfff;
+  return point < least[length] || point > 0x10ffff || surrogate ? 0 : length;
+}
+
+}  // namespace
+
+bool is_utf8(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const std::size_t length = character_at_front(bytes);
+    if (length == 0) return false;
+    bytes.remove_prefix(length);
+  }
+  return true;
+}
+
+std::string to_utf8(std::string_view bytes) {
+  std::string text;
+  text.reserve(bytes.size());
+  while (!bytes.empty()) {
+    const std::size_t length = character_at_front(bytes);
+    text.append(length > 0 ? bytes.substr(0, length) : std::string_view("\xef\xbf\xbd"));
+    bytes.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return text;
+}
+
+std::size_t incomplete_tail(std::string_view bytes) {
+  for (std::size_t back = 1; back <= std::min<std::size_t>(3, bytes.size()); ++back) {
+    const auto byte = static_cast<unsigned char>(bytes[bytes.size() - back]);
+    if ((byte & 0xc0U) == 0x80) continue;
+    return length_by_lead(byte) > back ? back : 0;
+  }
+  return 0;
+}
+
+}  // namespace cloche

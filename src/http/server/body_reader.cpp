@@ -1,0 +1,101 @@
+#include "http/server/body_reader.hpp"
+
+namespace cloche::http {
+
+BodyReader::BodyReader(Wire& wire, const RequestHead& head)
+    : wire_(wire), decoder_(head.framing), expects_continue_(head.expects_continue), most_(wire.limits().body) {}
+
+Task<Result<std::string>> BodyReader::read_some() {
+  if (error_) co_return fail(*error_);
+  if (decoder_.done()) co_return std::string();
+  if (decoder_.left().value_or(0) > most_.count - std::min(received_, most_.count)) {
+    co_return give_up(ErrorCode::limit_reached, 413, "the body is longer than " + to_string(most_));
+  }
+  CLOCHE_CO_CHECK(co_await ask_to_continue());
+  CLOCHE_CO_TRY(std::string piece, co_await next_piece());
+  received_ += piece.size();
+  if (received_ > most_.count) {
+    co_return give_up(ErrorCode::limit_reached, 413, "the body is longer than " + to_string(most_));
+  }
+  co_return piece;
+}
+
+Task<Result<std::string>> BodyReader::read_all() {
+  std::string body;
+  for (;;) {
+    CLOCHE_CO_TRY(const std::string piece, co_await read_some());
+    if (piece.empty()) co_return body;
+    body += piece;
+  }
+}
+
+Task<Status> BodyReader::ask_to_continue() {
+  const bool first = !asked_;
+  asked_ = true;
+  if (!first || !expects_continue_ || !wire_.inflow().bytes().empty()) co_return Status{};
+  const std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
+  co_return co_await wire_.write(go_on);
+}
+
+Task<Result<std::string>> BodyReader::next_piece() {
+  constexpr std::size_t largest_piece = 64 << 10;
+  Inflow& inflow = wire_.inflow();
+  std::string piece;
+  for (;;) {
+    auto used = decoder_.feed(inflow.bytes(), piece, largest_piece);
+    if (!used) co_return give_up(ErrorCode::protocol, used.error().status, used.error().why);
+    inflow.consume(*used);
+    if (!piece.empty() || decoder_.done()) co_return piece;
+    if (inflow.ended())
+      co_return give_up(ErrorCode::unavailable, 400, "the client went away in the middle of the body");
+    const auto before = Deadline::Clock::now();
+    const std::uint64_t had = inflow.total();
+    const Deadline deadline = patience();
+    co_await inflow.wait(deadline);
+    waited_ += Deadline::Clock::now() - before;
+    if (inflow.total() == had && !inflow.ended() && deadline.passed()) {
+      co_return give_up(ErrorCode::timeout, 408, "the body comes too slowly");
+    }
+    // Framing without end, one byte at a time, is no progress.
+    if (patience().passed()) co_return give_up(ErrorCode::timeout, 408, "the body comes too slowly");
+  }
+}
+
+Deadline BodyReader::patience() const {
+  const ServerLimits& limits = wire_.limits();
+  const Deadline silence = Deadline::after(limits.body_silence);
+  if (limits.body_rate.count == 0) return silence;
+  const auto earned = std::chrono::seconds(received_ / limits.body_rate.count);
+  return silence.sooner(Deadline::after(limits.body_grace + earned - waited_));
+}
+
+std::unexpected<Error> BodyReader::give_up(ErrorCode code, unsigned status, std::string why) {
+  refusal_ = Refusal{status, why};
+  error_ = Error{code, "read body: " + std::move(why)};
+  return fail(*error_);
+}
+
+bool BodyReader::can_be_drained() const {
+  if (decoder_.done()) return true;
+  // A client that still waits for 100 may send its body or not: what comes next could be either.
+  if (error_ || (expects_continue_ && !asked_)) return false;
+  return decoder_.left().value_or(0) <= wire_.limits().drained.count;
+}
+
+Task<bool> BodyReader::drain() {
+  if (!can_be_drained()) co_return false;
+  Inflow& inflow = wire_.inflow();
+  const Deadline deadline = Deadline::after(wire_.limits().linger);
+  std::string dropped;
+  for (std::uint64_t most = wire_.limits().drained.count;; most -= dropped.size()) {
+    dropped.clear();
+    auto used = decoder_.feed(inflow.bytes(), dropped, most);
+    if (!used) co_return false;
+    inflow.consume(*used);
+    if (decoder_.done()) co_return true;
+    if (inflow.ended() || dropped.size() == most || deadline.passed()) co_return false;
+    co_await inflow.wait(deadline);
+  }
+}
+
+}  // namespace cloche::http

@@ -1,0 +1,50 @@
+// BodyReader: a request's body as its handler reads it, within the limits on size, silence and rate. Private to this
+// folder.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "http/server/body_decoder.hpp"
+#include "http/server/wire.hpp"
+
+namespace cloche::http {
+
+class BodyReader {
+ public:
+  BodyReader(Wire& wire, const RequestHead& head);
+
+  void allow(Bytes most) { most_ = most; }
+  // The next piece; an empty one at the end. `limit_reached` when the body is longer than allowed, `timeout` when it
+  // comes too slowly, `protocol` when its framing is broken, `unavailable` when the client went away. An error is
+  // final.
+  Task<Result<std::string>> read_some();
+  Task<Result<std::string>> read_all();
+
+  bool done() const { return decoder_.done(); }
+  // What to tell a client whose body could not be read; nothing when no error came up.
+  const std::optional<Refusal>& refusal() const { return refusal_; }
+
+  // True when what is left of the body is, or may be, little enough to be read and dropped.
+  bool can_be_drained() const;
+  // Reads what is left and drops it. False when it is too much or comes too slowly.
+  Task<bool> drain();
+
+ private:
+  Task<Result<std::string>> next_piece();
+  Task<Status> ask_to_continue();
+  std::unexpected<Error> give_up(ErrorCode code, unsigned status, std::string why);
+  Deadline patience() const;
+
+  Wire& wire_;
+  BodyDecoder decoder_;
+  const bool expects_continue_;
+  Bytes most_;
+  std::uint64_t received_ = 0;
+  Deadline::Clock::duration waited_{};  // for the client, all in all
+  bool asked_ = false;                  // for any of it
+  std::optional<Error> error_;
+  std::optional<Refusal> refusal_;
+};
+
+}  // namespace cloche::http

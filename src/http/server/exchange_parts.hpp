@@ -1,0 +1,52 @@
+// What an exchange is made of, and what a server's connections share. Private to this folder.
+#pragma once
+
+#include <set>
+
+#include "core/event.hpp"
+#include "http/server/answer.hpp"
+#include "http/server/body_reader.hpp"
+#include "http/server/server.hpp"
+
+namespace cloche::http {
+
+class ServerConnection;
+
+struct ServerState {
+  ServerState(Executor e, ServerOptions o, Handler h)
+      : executor(std::move(e)), options(std::move(o)), handler(std::move(h)), stopped(executor) {}
+
+  ErrorBody error_body(unsigned status, std::string_view why, std::string_view request_id) const;
+  // A whole answer, head and body, after which the connection closes.
+  std::string last_words(const Refusal& refusal, std::string_view request_id) const;
+
+  Executor executor;
+  ServerOptions options;
+  Handler handler;
+  ServerCounts counts;
+  bool stopping = false;
+  Event stopped;
+  std::set<ServerConnection*> connections;
+};
+
+struct ExchangeParts {
+  ExchangeParts(ServerState& s, std::shared_ptr<Wire> w, RequestHead h, const Peer& p, bool is_last);
+
+  ServerState& server;
+  std::shared_ptr<Wire>
+      shared_wire;  // a protocol that was switched to may write a little longer than its handler lives
+  Wire& wire;
+  RequestHead head;
+  const Peer& peer;
+  std::string request_id;
+  bool last_of_connection;
+  BodyReader body;
+  Answer answer;
+  bool outlives_client = false;
+};
+
+struct ExchangeAccess {
+  static ExchangeParts& parts(Exchange& exchange) { return *exchange.parts_; }
+};
+
+}  // namespace cloche::http

@@ -1,0 +1,172 @@
+#include "http/server/server.hpp"
+
+#include <boost/asio/experimental/awaitable_operators.hpp>
+
+#include "core/ids.hpp"
+#include "core/log.hpp"
+#include "core/shielded.hpp"
+#include "core/task_group.hpp"
+#include "http/server/listener.hpp"
+#include "http/server/server_connection.hpp"
+
+namespace cloche::http {
+
+namespace {
+
+// Clients that are turned away get time to read why, as long as there are not too many of them.
+constexpr std::size_t most_turned_away = 128;
+constexpr auto time_to_go = std::chrono::seconds(1);
+
+struct Counted {
+  explicit Counted(std::shared_ptr<ServerState> s) : state(std::move(s)) { ++state->counts.open_connections; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+  ~Counted() { --state->counts.open_connections; }
+  std::shared_ptr<ServerState> state;
+};
+
+}  // namespace
+
+struct Server::Impl {
+  Impl(Executor executor, ServerOptions options, Handler handler)
+      : state(std::make_shared<ServerState>(executor, std::move(options), std::move(handler))),
+        clients(executor),
+        greeted(executor),
+        leaving(executor),
+        doors(executor) {}
+
+  Task<Status> start() {
+    std::vector<std::unique_ptr<Listener>> opened;
+    for (const ListenOn& listen : state->options.listen) {
+      CLOCHE_CO_TRY(auto more, co_await open_listeners(state->executor, listen));
+      for (auto& listener : more) opened.push_back(std::move(listener));
+    }
+    listeners = std::move(opened);
+    for (const auto& listener : listeners) {
+      where.push_back(listener->where());
+      doors.spawn("accept", [this, door = listener.get()] { return accept(*door); });
+    }
+    co_return Status{};
+  }
+
+  Task<> accept(Listener& listener) {
+    for (;;) {
+      auto arrival = co_await listener.accept();
+      if (arrival) {
+        let_in(std::move(*arrival));
+        continue;
+      }
+      if (arrival.error().code == ErrorCode::cancelled) co_return;
+      // Of what the machine is short of now, some may be given back soon.
+      log::warn("{}", arrival.error().message);
+      co_await pause_for(std::chrono::milliseconds(100));
+    }
+  }
+
+  void let_in(Arrival arrival) {
+    ++state->counts.connections;
+    const auto shared = std::make_shared<Arrival>(std::move(arrival));
+    if (state->counts.open_connections < state->options.limits.connections) {
+      // Counted from here on: its task starts a little later.
+      auto counted = std::make_shared<Counted>(state);
+      if (shared->stream) {
+        clients.spawn("connection", [this, shared, counted] { return serve(shared); });
+      } else {
+        greeted.spawn("handshake", [this, shared, counted] { return greet(shared, counted); });
+      }
+      return;
+    }
+    ++state->counts.refused_connections;
+    // Without an answer where one would cost a handshake.
+    if (!shared->stream || leaving.size() >= most_turned_away) return;
+    leaving.spawn("turned away", [this, shared] { return turn_away(shared); });
+  }
+
+  Task<> greet(std::shared_ptr<Arrival> arrival, std::shared_ptr<Counted> counted) {
+    auto stream = co_await arrival->handshake(Deadline::after(state->options.limits.handshake));
+    if (!stream) {
+      log::debug("{}: {}", arrival->peer.describe(), stream.error().message);
+      co_return;
+    }
+    arrival->stream = std::move(*stream);
+    clients.spawn("connection", [this, arrival, counted] { return serve(arrival); });
+  }
+
+  Task<> serve(std::shared_ptr<Arrival> arrival) {
+    ServerConnection connection(state, std::move(arrival->stream), std::move(arrival->peer));
+    co_await connection.run();
+  }
+
+  Task<> turn_away(std::shared_ptr<Arrival> arrival) {
+    const Deadline deadline = Deadline::after(time_to_go);
+    const Refusal refusal{503, "too many connections"};
+    const std::string bytes = state->last_words(refusal, random_hex(8));
+    Stream& stream = *arrival->stream;
+    auto written = co_await stream.write_all(bytes, deadline);
+    if (!written) co_return;
+    ++state->counts.by_class[5];
+    co_await stream.end_writing(deadline);
+    // A close with the request unread would be a reset, and take the answer with it.
+    std::array<char, 4096> dropped;
+    const std::span<char> into(dropped);
+    for (int pieces = 0; pieces < 16; ++pieces) {
+      auto count = co_await stream.read_some(into, deadline);
+      if (!count || *count == 0) co_return;
+    }
+  }
+
+  void stop_accepting() {
+    for (const auto& listener : listeners) listener->close();
+  }
+
+  Task<> shut_down(Deadline deadline) {
+    stop_accepting();
+    state->stopping = true;
+    state->stopped.notify();
+    for (ServerConnection* connection : state->connections) connection->wake();
+    co_await doors.shut_down();
+    co_await greeted.shut_down();
+    co_await leaving.shut_down();
+    asio::steady_timer limit(state->executor, deadline.time());
+    using asio::experimental::awaitable_operators::operator||;
+    co_await (clients.join() || limit.async_wait(asio::use_awaitable));
+    co_await clients.shut_down();
+    listeners.clear();
+  }
+
+  std::shared_ptr<ServerState> state;
+  std::vector<std::unique_ptr<Listener>> listeners;
+  std::vector<ListensOn> where;
+  TaskGroup clients;
+  TaskGroup greeted;
+  TaskGroup leaving;
+  TaskGroup doors;
+};
+
+Server::Server(Executor executor, ServerOptions options, Handler handler)
+    : impl_(std::make_unique<Impl>(std::move(executor), std::move(options), std::move(handler))) {}
+
+Server::~Server() = default;
+
+Task<Status> Server::start() { return impl_->start(); }
+const std::vector<ListensOn>& Server::listens_on() const { return impl_->where; }
+void Server::stop_accepting() { impl_->stop_accepting(); }
+
+Task<> Server::shut_down(Deadline deadline) {
+  auto work = [this, deadline] { return impl_->shut_down(deadline); };
+  co_await shielded(std::move(work));
+}
+
+Status Server::reload_certificates() {
+  std::vector<std::function<void()>> changes;
+  for (const auto& listener : impl_->listeners) {
+    CLOCHE_TRY(auto change, listener->prepare_reload());
+    if (change) changes.push_back(std::move(change));
+  }
+  for (const auto& change : changes) change();
+  return {};
+}
+
+ServerCounts Server::counts() const { return impl_->state->counts; }
+
+}  // namespace cloche::http

@@ -1,0 +1,226 @@
+#include "http/server/server_connection.hpp"
+
+#include <boost/asio/experimental/awaitable_operators.hpp>
+
+#include "core/ids.hpp"
+#include "core/log.hpp"
+
+namespace cloche::http {
+
+namespace {
+
+std::string describe(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& e) {
+    return e.what();
+  } catch (...) {
+    return "something that is no exception";
+  }
+}
+
+// A cancelled task may look at its state, and await nothing else.
+bool is_cancelled(const asio::cancellation_state& state) { return state.cancelled() != asio::cancellation_type::none; }
+
+}  // namespace
+
+// Counts and logs one request when it is over, whatever way it ended.
+class ServerConnection::Record {
+ public:
+  explicit Record(ServerConnection& connection)
+      : connection_(connection),
+        bytes_in_(connection.wire_->inflow().consumed()),
+        bytes_out_(connection.wire_->bytes_out()) {
+    ++connection_.state_->counts.requests_in_flight;
+  }
+  Record(const Record&) = delete;
+  Record& operator=(const Record&) = delete;
+  ~Record() {
+    ServerCounts& counts = connection_.state_->counts;
+    --counts.requests_in_flight;
+    const std::uint64_t in = connection_.wire_->inflow().consumed() - bytes_in_;
+    const std::uint64_t out = connection_.wire_->bytes_out() - bytes_out_;
+    counts.bytes_in += in;
+    counts.bytes_out += out;
+    if (exchange_ && !exchange_->answer.begun()) {
+      const bool gone = connection_.wire_->inflow().ended();
+      if (gone) ++counts.clients_gone;
+      status_ = gone ? 499 : 503;
+    } else {
+      if (exchange_) status_ = exchange_->answer.status();
+      ++counts.by_class[std::min<std::size_t>(status_ / 100, counts.by_class.size() - 1)];
+    }
+    tell(in, out);
+  }
+
+  void is_about(const ExchangeParts& exchange) { exchange_ = &exchange; }
+  void is_turned_down(unsigned status, std::string_view request_id) {
+    status_ = status;
+    request_id_ = request_id;
+  }
+
+ private:
+  void tell(std::uint64_t in, std::uint64_t out) const noexcept {
+    const auto& access_log = connection_.state_->options.access_log;
+    if (!access_log) return;
+    const auto duration = Deadline::Clock::now() - started_;
+    AccessRecord record{"", "", status_, in, out, duration, request_id_, connection_.peer_};
+    if (exchange_) {
+      record.method = exchange_->head.method;
+      record.path = exchange_->head.target.path;
+      record.request_id = exchange_->request_id;
+    }
+    try {
+      access_log(record);
+    } catch (const std::exception& e) {
+      log::error("access log: {}", e.what());
+    }
+  }
+
+  ServerConnection& connection_;
+  const ExchangeParts* exchange_ = nullptr;
+  std::string_view request_id_;
+  unsigned status_ = 0;
+  std::uint64_t bytes_in_;
+  std::uint64_t bytes_out_;
+  Deadline::Clock::time_point started_ = Deadline::Clock::now();
+};
+
+ServerConnection::ServerConnection(std::shared_ptr<ServerState> state, std::unique_ptr<Stream> stream, Peer peer)
+    : state_(std::move(state)),
+      peer_(std::move(peer)),
+      wire_(std::make_shared<Wire>(std::move(stream), state_->executor, state_->options.limits)),
+      watched_changed_(state_->executor) {
+  state_->connections.insert(this);
+}
+
+ServerConnection::~ServerConnection() { state_->connections.erase(this); }
+
+Task<> ServerConnection::run() {
+  using asio::experimental::awaitable_operators::operator||;
+  co_await (serve() || watch());
+}
+
+Task<> ServerConnection::serve() {
+  std::exception_ptr thrown;
+  try {
+    co_await serve_requests();
+  } catch (...) {
+    thrown = std::current_exception();
+  }
+  wire_->close();
+  if (!thrown) co_return;
+  const auto cancellation = co_await asio::this_coro::cancellation_state;
+  if (!is_cancelled(cancellation)) log::error("connection of {}: {}", peer_.describe(), describe(thrown));
+}
+
+Task<> ServerConnection::watch() {
+  co_await wire_->inflow().pump();
+  for (;;) {
+    const bool for_nobody =
+        watched_ && !watched_->outlives_client && !watched_->answer.complete() && !watched_->answer.switched();
+    if (for_nobody) co_return;
+    co_await watched_changed_.wait();
+  }
+}
+
+Task<> ServerConnection::serve_requests() {
+  for (Position position = Position::first;; position = Position::later) {
+    auto head = co_await read_head(position);
+    if (!head) {
+      Refusal refusal = std::move(head).error();
+      co_await turn_down(std::move(refusal));
+      break;
+    }
+    if (!*head) co_return;
+    const bool goes_on = co_await serve_one(std::move(**head));
+    if (!goes_on) break;
+  }
+  co_await wire_->linger();
+}
+
+Task<OrRefusal<std::optional<RequestHead>>> ServerConnection::read_head(Position position) {
+  const ServerLimits& limits = state_->options.limits;
+  Inflow& inflow = wire_->inflow();
+  HeadFinder finder(limits.head);
+  inflow.shrink();
+  // Who has just connected has something to say.
+  Deadline deadline = Deadline::after(position == Position::first ? limits.head_time : limits.idle);
+  for (bool begun = false;;) {
+    if (!inflow.bytes().empty()) {
+      if (!begun) deadline = Deadline::after(limits.head_time);
+      begun = true;
+      auto end = finder.find(inflow.bytes());
+      if (!end) co_return std::unexpected(std::move(end).error());
+      if (*end) {
+        auto head = parse_head(inflow.bytes().substr(0, **end));
+        inflow.consume(**end);
+        if (!head) co_return std::unexpected(std::move(head).error());
+        co_return std::move(*head);
+      }
+    }
+    const bool idle_at_the_end = !begun && (state_->stopping || deadline.passed());
+    if (inflow.ended() || idle_at_the_end) co_return std::nullopt;
+    if (deadline.passed()) co_return http::refuse(408, "the request comes too slowly");
+    co_await inflow.wait(deadline);
+  }
+}
+
+Task<bool> ServerConnection::serve_one(RequestHead head) {
+  const bool is_last = ++served_ >= state_->options.limits.requests_per_connection;
+  Exchange exchange(std::make_unique<ExchangeParts>(*state_, wire_, std::move(head), peer_, is_last));
+  ExchangeParts& parts = ExchangeAccess::parts(exchange);
+  Record record(*this);
+  record.is_about(parts);
+  struct Watched {
+    explicit Watched(ServerConnection& c, ExchangeParts& parts) : connection(c) {
+      connection.watched_ = &parts;
+      if (connection.wire_->inflow().ended()) connection.watched_changed_.notify();
+    }
+    ~Watched() { connection.watched_ = nullptr; }
+    ServerConnection& connection;
+  } const watched(*this, parts);
+
+  std::exception_ptr thrown;
+  try {
+    co_await state_->handler(exchange);
+  } catch (...) {
+    thrown = std::current_exception();
+  }
+  const auto cancellation = co_await asio::this_coro::cancellation_state;
+  if (is_cancelled(cancellation)) co_return false;
+  const std::string_view path = parts.head.target.path;
+  if (thrown) {
+    log::error("request {}: {} {}: the handler threw: {}", parts.request_id, parts.head.method, path, describe(thrown));
+  }
+  if (!parts.answer.begun()) co_await answer_for_handler(exchange);
+  if (parts.answer.switched()) co_return false;
+  if (!parts.answer.complete()) {
+    // The client must not take what it has for all of it.
+    if (!wire_->broken() && !thrown) {
+      log::error("request {}: {} {}: the handler left its answer unfinished", parts.request_id, parts.head.method,
+                 path);
+    }
+    wire_->close();
+    co_return false;
+  }
+  if (!parts.answer.keeps_connection()) co_return false;
+  co_return co_await parts.body.drain();
+}
+
+Task<> ServerConnection::answer_for_handler(Exchange& exchange) {
+  const auto& trouble_with_body = ExchangeAccess::parts(exchange).body.refusal();
+  const Refusal refusal = trouble_with_body.value_or(Refusal{500, "internal error"});
+  std::string why = refusal.why;
+  co_await exchange.refuse(refusal.status, std::move(why));
+}
+
+Task<> ServerConnection::turn_down(Refusal refusal) {
+  const std::string request_id = random_hex(8);
+  Record record(*this);
+  record.is_turned_down(refusal.status, request_id);
+  const std::string bytes = state_->last_words(refusal, request_id);
+  co_await wire_->write(bytes);
+}
+
+}  // namespace cloche::http

@@ -1,0 +1,45 @@
+// ServerConnection: one client's connection, on which requests follow each other. Private to this folder.
+#pragma once
+
+#include <memory>
+
+#include "http/server/exchange_parts.hpp"
+
+namespace cloche::http {
+
+class ServerConnection {
+ public:
+  ServerConnection(std::shared_ptr<ServerState> state, std::unique_ptr<Stream> stream, Peer peer);
+  ServerConnection(const ServerConnection&) = delete;
+  ServerConnection& operator=(const ServerConnection&) = delete;
+  ~ServerConnection();
+
+  // Serves until either side has enough. A cancellation cuts it short, and is not passed on.
+  Task<> run();
+  // The server stops: an idle connection ends, a busy one after its answer.
+  void wake() { wire_->inflow().wake(); }
+
+ private:
+  class Record;
+  enum class Position { first, later };
+
+  Task<> serve();
+  Task<> serve_requests();
+  // Ends when a client has gone whose handler would work on for nobody.
+  Task<> watch();
+  // Nothing when the connection ends without a request.
+  Task<OrRefusal<std::optional<RequestHead>>> read_head(Position position);
+  // True when another request may follow.
+  Task<bool> serve_one(RequestHead head);
+  Task<> answer_for_handler(Exchange& exchange);
+  Task<> turn_down(Refusal refusal);
+
+  std::shared_ptr<ServerState> state_;
+  Peer peer_;
+  std::shared_ptr<Wire> wire_;
+  std::size_t served_ = 0;
+  ExchangeParts* watched_ = nullptr;
+  Event watched_changed_;
+};
+
+}  // namespace cloche::http

@@ -1,0 +1,42 @@
+#include "http/server/wire.hpp"
+
+namespace cloche::http {
+
+Task<Status> Wire::write(std::string_view bytes, Deadline deadline) {
+  if (broken_) co_return fail(ErrorCode::unavailable, "write: the connection is broken");
+  if (writing_) co_return fail(ErrorCode::internal, "write: another writes already");
+  struct Writing {
+    explicit Writing(Wire& w) : wire(w) { wire.writing_ = true; }
+    ~Writing() {
+      wire.writing_ = false;
+      if (!done) wire.broken_ = true;
+    }
+    Wire& wire;
+    bool done = false;
+  } writing(*this);
+  // In pieces, so that a slow client has to show progress, not to take it all in time.
+  constexpr std::size_t piece_size = 64 << 10;
+  do {
+    const std::string_view piece = bytes.substr(0, piece_size);
+    const Deadline soon = deadline.sooner(Deadline::after(limits_.write_stall));
+    CLOCHE_CO_CHECK(co_await stream_->write_all(piece, soon));
+    bytes.remove_prefix(piece.size());
+    bytes_out_ += piece.size();
+  } while (!bytes.empty());
+  writing.done = true;
+  co_return Status{};
+}
+
+Task<> Wire::linger() {
+  const Deadline deadline = Deadline::after(limits_.linger);
+  if (!broken()) {
+    co_await stream_->end_writing(deadline);
+    while (!inflow_.ended() && !deadline.passed()) {
+      inflow_.consume(inflow_.bytes().size());
+      co_await inflow_.wait(deadline);
+    }
+  }
+  close();
+}
+
+}  // namespace cloche::http

@@ -1,0 +1,43 @@
+// Wire: one client's connection as bytes, with the server's limits on it. Private to this folder.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+
+#include "http/server/inflow.hpp"
+#include "http/server/limits.hpp"
+
+namespace cloche::http {
+
+class Wire {
+ public:
+  Wire(std::unique_ptr<Stream> stream, const Executor& executor, const ServerLimits& limits)
+      : stream_(std::move(stream)),
+        inflow_(*stream_, executor, std::max<std::size_t>(64 << 10, 2 * limits.head.size.count)),
+        limits_(limits) {}
+
+  // A client that takes nothing for too long is cut off. After an error, or when a writer was cancelled, part of the
+  // bytes may be out and the wire is broken.
+  Task<Status> write(std::string_view bytes, Deadline deadline = Deadline::never());
+  Task<> end_writing(Deadline deadline) { return stream_->end_writing(deadline); }
+
+  Inflow& inflow() { return inflow_; }
+  const ServerLimits& limits() const { return limits_; }
+  bool broken() const { return broken_; }
+  std::uint64_t bytes_out() const { return bytes_out_; }
+
+  // Lets the client read the last answer before the connection goes. A close with unread bytes would be a reset, and
+  // the answer could be lost to it.
+  Task<> linger();
+  void close() { stream_->close(); }
+
+ private:
+  std::unique_ptr<Stream> stream_;
+  Inflow inflow_;
+  const ServerLimits limits_;
+  bool writing_ = false;
+  bool broken_ = false;  // a write did not come to its end
+  std::uint64_t bytes_out_ = 0;
+};
+
+}  // namespace cloche::http

@@ -1,0 +1,164 @@
+#include "images/build.hpp"
+
+#include "core/blocking.hpp"
+
+namespace cloche::images {
+
+namespace {
+
+Error no_packages(const Recipe& recipe) {
+  return Error{ErrorCode::unsupported, "Debian has no packages for it; only `cloche images build --backend docker " +
+                                           recipe.name + "` makes it, with a registry"};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Builder>> Builder::create(Executor executor, BuildOptions options, Progress progress) {
+  if (options.backend == BackendKind::oci && options.way == Way::dockerfile) {
+    return fail(
+        ErrorCode::invalid_argument,
+        "Dockerfiles are built by a Docker engine only; for the oci backend say --offline: images are then made "
+        "of the packages of this host's Debian mirror");
+  }
+  CLOCHE_TRY(http::Endpoint endpoint, docker::engine_endpoint(options.docker));
+  return std::unique_ptr<Builder>(
+      new Builder(std::move(executor), std::move(options), std::move(progress), std::move(endpoint)));
+}
+
+Builder::Builder(Executor executor, BuildOptions options, Progress progress, http::Endpoint endpoint)
+    : options_(std::move(options)),
+      progress_(std::move(progress)),
+      store_(options_.state_dir),
+      engine_(std::move(executor), std::move(endpoint)) {}
+
+bool Builder::is_current(const std::string& label, const std::string& inputs) const {
+  return options_.current == BuildOptions::Current::skip && label == inputs;
+}
+
+Task<Result<BuildReport>> Builder::build(Recipe recipe, oci::Watch watch) {
+  if (options_.backend == BackendKind::docker) co_return co_await build_docker(std::move(recipe), std::move(watch));
+  auto make = [this, &recipe, &watch] { return build_oci(recipe, watch); };
+  auto made = co_await run_blocking(pool_, std::move(make));
+  co_return made;
+}
+
+Result<BuildReport> Builder::build_oci(const Recipe& recipe, const oci::Watch& watch) const {
+  if (!recipe.has_packages) return fail(no_packages(recipe));
+  BuildReport report;
+  report.image = store_.path_of(recipe.name);
+  const std::string inputs = inputs_of(recipe, Method::offline, host_architecture());
+  const auto is_there = [&] {
+    const auto there = store_.find(recipe.name);
+    if (!there || !is_current(there->inputs, inputs)) return false;
+    report.state = BuildReport::State::current;
+    report.bytes = there->bytes;
+    return true;
+  };
+  if (is_there()) return report;
+  CLOCHE_CHECK(check_offline_tools());
+  CLOCHE_TRY(Draft draft, store_.draft(watch));
+  // Somebody else may have made it while we waited for him.
+  if (is_there()) return report;
+  CLOCHE_CHECK(make_debian_root(recipe, draft.path(), progress_, watch));
+  CLOCHE_TRY(const BuiltRoot built, store_.install(std::move(draft), recipe.name, inputs));
+  report.bytes = built.bytes;
+  return report;
+}
+
+// The oci backend's root filesystem serves here too when it is current; else one is made and thrown away. Either way
+// the draft keeps others from replacing it meanwhile.
+Task<Status> Builder::import(Recipe recipe, std::string inputs, oci::Watch watch) {
+  std::string root;
+  auto prepare = [this, &root, &recipe, &inputs, &watch]() -> Result<Draft> {
+    CLOCHE_CHECK(check_offline_tools());
+    CLOCHE_TRY(Draft draft, store_.draft(watch));
+    const auto there = store_.find(recipe.name);
+    root = draft.root();
+    if (there && is_current(there->inputs, inputs)) {
+      root = there->path;
+    } else {
+      CLOCHE_CHECK(make_debian_root(recipe, draft.path(), progress_, watch));
+    }
+    return draft;
+  };
+  auto draft = co_await run_blocking(pool_, std::move(prepare));
+  if (!draft) co_return fail(std::move(draft).error());
+  progress_("importing it into the engine");
+  auto imported = co_await import_root(engine_, pool_, recipe, inputs, root, watch);
+  co_return imported;
+}
+
+Task<Result<BuildReport>> Builder::build_docker(Recipe recipe, oci::Watch watch) {
+  const Deadline deadline = watch.deadline();
+  const std::string offline = inputs_of(recipe, Method::offline, host_architecture());
+  const std::string by_file = inputs_of(recipe, Method::dockerfile, host_architecture());
+  auto there = co_await find_docker_image(engine_, recipe, deadline);
+  if (!there) co_return fail(std::move(there).error());
+  const std::string label = *there ? (*there)->inputs : std::string();
+
+  BuildReport report;
+  report.image = recipe.tag();
+  report.method = options_.way == Way::offline ? Method::offline : Method::dockerfile;
+  if (*there && is_current(label, report.method == Method::offline ? offline : by_file)) {
+    report.state = BuildReport::State::current;
+    report.bytes = (*there)->bytes;
+    co_return report;
+  }
+  if (report.method == Method::dockerfile) {
+    auto base = co_await ensure_base(engine_, recipe, progress_, deadline);
+    if (!base && (options_.way == Way::dockerfile || !recipe.has_packages)) {
+      Error error = std::move(base).error();
+      if (recipe.has_packages) error.message += " (without a registry, say --offline)";
+      co_return fail(std::move(error));
+    }
+    if (!base) {
+      progress_("no registry can be used (" + base.error().message + "): taking Debian's packages");
+      report.method = Method::offline;
+    }
+  }
+  if (report.method == Method::offline && *there && is_current(label, offline)) {
+    report.state = BuildReport::State::current;
+    report.bytes = (*there)->bytes;
+    co_return report;
+  }
+  if (report.method == Method::offline) {
+    if (!recipe.has_packages) co_return fail(no_packages(recipe));
+    auto imported = co_await import(recipe, offline, watch);
+    if (!imported) co_return fail(std::move(imported).error());
+  } else {
+    auto built = co_await build_dockerfile(engine_, recipe, by_file, options_.network, progress_, deadline);
+    if (!built) co_return fail(std::move(built).error());
+  }
+  auto removed = co_await remove_older(engine_, recipe, deadline);
+  if (!removed) co_return fail(std::move(removed).error().at("remove older images of " + recipe.name));
+  auto made = co_await find_docker_image(engine_, recipe, deadline);
+  if (!made) co_return fail(std::move(made).error());
+  if (!*made) co_return fail(ErrorCode::protocol, "the engine does not have the image it just made: " + recipe.tag());
+  report.bytes = (*made)->bytes;
+  co_return report;
+}
+
+Task<Result<ImageState>> Builder::look(Recipe recipe, Deadline deadline) {
+  ImageState found;
+  std::string label;
+  const std::string offline = inputs_of(recipe, Method::offline, host_architecture());
+  const std::string by_file = inputs_of(recipe, Method::dockerfile, host_architecture());
+  if (options_.backend == BackendKind::oci) {
+    found.image = store_.path_of(recipe.name);
+    const auto there = store_.find(recipe.name);
+    if (!there) co_return found;
+    label = there->inputs;
+    found.bytes = there->bytes;
+  } else {
+    found.image = recipe.tag();
+    auto there = co_await find_docker_image(engine_, recipe, deadline);
+    if (!there) co_return fail(std::move(there).error());
+    if (!*there) co_return found;
+    label = (*there)->inputs;
+    found.bytes = (*there)->bytes;
+  }
+  found.state = label == offline || label == by_file ? ImageState::State::current : ImageState::State::outdated;
+  co_return found;
+}
+
+}  // namespace cloche::images

@@ -1,0 +1,113 @@
+#include "images/debian_root.hpp"
+
+#include <unistd.h>
+
+#include <deque>
+
+#include "backend/oci/files.hpp"
+#include "images/mirror.hpp"
+#include "images/process.hpp"
+#include "images/tidy_root.hpp"
+
+namespace cloche::images {
+
+namespace {
+
+// Makes the links of a merged /usr before the first package. Else Debian's package usrmerge would make them, which
+// brings all of Perl.
+constexpr const char* merged_usr_hooks = "/usr/share/mmdebstrap/hooks/merged-usr";
+
+// What dpkg need not even unpack. Only documents and the like: a package may count on its other files.
+bool can_be_left_packed(std::string_view dropped) {
+  return dropped.starts_with("/usr/share/") && dropped.ends_with("/*");
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string all;
+  for (const std::string& word : words) all += (all.empty() ? "" : ",") + word;
+  return all;
+}
+
+std::vector<std::string> arguments_for(const Recipe& recipe, const Mirror& mirror, const std::string& root) {
+  std::vector<std::string> argv = {"mmdebstrap", "--mode=root", "--format=directory", "--variant=essential"};
+  argv.push_back("--include=" + joined(recipe.packages.packages));
+  argv.push_back(std::string("--hook-dir=") + merged_usr_hooks);
+  // What is half written is thrown away, so nothing need reach the disk on the way.
+  argv.emplace_back("--dpkgopt=force-unsafe-io");
+  for (const std::string& path : recipe.packages.dropped) {
+    if (can_be_left_packed(path)) argv.push_back("--dpkgopt=path-exclude=" + path);
+  }
+  for (const std::string& line : mirror.aptconfig) argv.push_back("--aptopt=" + line);
+  argv.emplace_back("--aptopt=Acquire::Retries \"3\"");
+  argv.emplace_back("bookworm");
+  argv.push_back(root);
+  if (!mirror.sources.empty()) argv.emplace_back("-");
+  return argv;
+}
+
+// The last complaints among what mmdebstrap, apt and dpkg said.
+class Complaints {
+ public:
+  void look_at(std::string_view line) {
+    if (!line.starts_with("E: ") && !line.starts_with("Err:") && !line.starts_with("dpkg: error")) return;
+    constexpr std::size_t longest = 240;
+    said_.push_back(std::string(line.substr(0, longest)) + (line.size() > longest ? "…" : ""));
+    if (said_.size() > 3) said_.pop_front();
+  }
+  std::string text() const {
+    std::string all;
+    for (const std::string& line : said_) all += (all.empty() ? "" : "; ") + line;
+    return all.empty() ? "it did not say why" : all;
+  }
+
+ private:
+  std::deque<std::string> said_;
+};
+
+}  // namespace
+
+Status check_offline_tools() {
+  if (!find_program("mmdebstrap"))
+    return fail(ErrorCode::unsupported, "there is no mmdebstrap on this host: apt-get install mmdebstrap");
+  if (!find_program("unshare"))
+    return fail(ErrorCode::unsupported, "there is no unshare on this host: apt-get install util-linux");
+  if (::access(debian_keyring, R_OK) != 0) {
+    return fail(ErrorCode::unsupported, std::string("there is no ") + debian_keyring +
+                                            ", without which packages cannot be trusted: apt-get install "
+                                            "debian-archive-keyring");
+  }
+  if (::geteuid() != 0)
+    return fail(ErrorCode::permission_denied, "making a root filesystem from packages needs root: run it with sudo");
+  return {};
+}
+
+Status make_debian_root(const Recipe& recipe, const std::string& draft, const Progress& progress,
+                        const oci::Watch& watch) {
+  CLOCHE_CHECK(check_offline_tools());
+  CLOCHE_TRY(const Mirror mirror, find_mirror(watch));
+  const std::string root = draft + "/rootfs";
+  CLOCHE_CHECK(oci::make_directory(draft + "/tmp", 01777));
+
+  ProcessSpec spec;
+  spec.argv = arguments_for(recipe, mirror, root);
+  spec.environment = plain_environment();
+  spec.environment.push_back("TMPDIR=" + draft + "/tmp");
+  spec.input = mirror.sources;
+  spec.directory = draft;
+  spec.walls = ProcessSpec::Walls::own_processes_and_mounts;
+  Complaints complaints;
+  const auto line = [&](std::string_view text) {
+    complaints.look_at(text);
+    if (text.starts_with("I: ")) progress(text.substr(3));
+  };
+  CLOCHE_TRY(const int code, run_lines(spec, line, watch));
+  if (code != 0) {
+    return fail(ErrorCode::unavailable, "mmdebstrap: " + complaints.text() +
+                                            " (does `apt-get update` work? Debian's packages come from the mirror "
+                                            "of this host's own apt)");
+  }
+  progress("taking away what no sandbox needs");
+  return tidy_root(root, recipe.packages.dropped);
+}
+
+}  // namespace cloche::images

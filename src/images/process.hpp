@@ -1,0 +1,69 @@
+// Process: a program of the host that works for an image: mmdebstrap, apt, tar. Blocking; for a thread that may wait.
+//
+// It is killed, with all it started, when the object goes, and when Cloche itself is killed.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/oci/watch.hpp"
+#include "core/result.hpp"
+#include "core/unique_fd.hpp"
+
+namespace cloche::images {
+
+struct ProcessSpec {
+  std::vector<std::string> argv;  // argv[0] is looked for in the system's directories
+  std::vector<std::string> environment;
+  std::string input;      // its stdin
+  std::string directory;  // where it starts; empty: where Cloche is
+  enum class Errors {
+    apart,   // stderr is kept, see `complaints`
+    joined,  // stderr is read with stdout
+  };
+  Errors errors = Errors::joined;
+  // In process and mount namespaces of its own: nothing that it starts or mounts outlives it.
+  enum class Walls { none, own_processes_and_mounts };
+  Walls walls = Walls::none;
+};
+
+// PATH, a neutral language, and what says how to reach the network: the proxy variables.
+std::vector<std::string> plain_environment();
+
+// The absolute path of a program of the system; not_found when there is none.
+Result<std::string> find_program(const std::string& name);
+
+class Process {
+ public:
+  static Result<Process> start(const ProcessSpec& spec);
+  Process(Process&& other) noexcept;
+  Process& operator=(Process&&) = delete;
+  ~Process();
+
+  // Some of its output; none at its end. `cancelled` or `timeout` when the watch says so.
+  Result<std::string> read(const oci::Watch& watch);
+  // After its output has ended: its exit code, 128 + signal when one ended it.
+  Result<int> wait();
+  // The beginning of what it said on stderr, where that is apart.
+  std::string complaints() const;
+
+ private:
+  Process(pid_t pid, UniqueFd out, UniqueFd err) : pid_(pid), out_(std::move(out)), err_(std::move(err)) {}
+
+  pid_t pid_ = -1;
+  UniqueFd out_;
+  UniqueFd err_;
+};
+
+// Runs it to its end, handing each line to `line`.
+using LineSink = std::function<void(std::string_view line)>;
+Result<int> run_lines(const ProcessSpec& spec, const LineSink& line, const oci::Watch& watch);
+
+// Runs it to its end: its output, of which there must not be more than 4 MiB. An exit code other than 0 is an error.
+Result<std::string> output_of(const ProcessSpec& spec, const oci::Watch& watch);
+
+}  // namespace cloche::images

@@ -1,0 +1,26 @@
+// What stands behind async::Manager; runners of code hold on to it.
+#pragma once
+
+#include <memory>
+
+#include "cloche/async_manager.hpp"
+#include "lib/async_handles.hpp"
+#include "lib/instance_dir.hpp"
+#include "pool/manager.hpp"
+
+namespace cloche::async {
+
+struct Manager::Impl {
+  Impl(boost::asio::any_io_executor executor, ManagerOptions options);
+
+  // Which pool has lent it; null when it is none of ours.
+  static const void* lender_of(const std::shared_ptr<Sandbox>& sandbox) {
+    return sandbox && sandbox->impl() != nullptr && sandbox->impl()->lease ? sandbox->impl()->lender : nullptr;
+  }
+
+  std::shared_ptr<Engine::Impl> engine;
+  std::unique_ptr<InstanceDir> dir;
+  std::unique_ptr<pool::Manager> pools;
+};
+
+}  // namespace cloche::async

@@ -1,0 +1,35 @@
+// What stands behind the blocking Manager; runners of code hold on to it.
+#pragma once
+
+#include <memory>
+
+#include "cloche/async_manager.hpp"
+#include "cloche/manager.hpp"
+#include "core/task_group.hpp"
+#include "lib/loop_thread.hpp"
+
+namespace cloche {
+
+struct Manager::Impl {
+  explicit Impl(ManagerOptions options)
+      : manager(loop.io().get_executor(), std::move(options)), tasks(loop.io().get_executor()) {}
+  ~Impl();
+
+  // What is called on the loop's own thread, and does not wait.
+  template <class Call>
+  auto on_loop(Call call) {
+    using R = std::invoke_result_t<Call&>;
+    return loop.wait_for([call = std::move(call)]() mutable -> async::Task<R> { co_return call(); });
+  }
+
+  // Until the pools are gone. A second signal hastens.
+  async::Task<int> shut_down_at_signal();
+
+  std::shared_ptr<Sandbox> hold(std::shared_ptr<Impl> self, async::Sandbox lent);
+
+  LoopThread loop;
+  async::Manager manager;
+  TaskGroup tasks;
+};
+
+}  // namespace cloche

@@ -1,0 +1,103 @@
+#include "runner/code_runner.hpp"
+
+#include "runner/assets.hpp"
+#include "runner/interaction.hpp"
+#include "runner/judging.hpp"
+
+namespace cloche::runner {
+
+namespace {
+
+Status validate(const Submission& submission) {
+  for (const TestCase& test : submission.cases) {
+    auto valid = validate_tree(test.files);
+    if (!valid) return fail(std::move(valid).error().at("case " + test.name));
+  }
+  CLOCHE_CHECK(validate_assets(submission.assets));
+  const bool by_program = submission.checker.kind == Checker::Kind::program;
+  if (by_program != submission.checker.program.has_value()) {
+    return fail(ErrorCode::invalid_argument, by_program ? "the checker is a program, and none is given"
+                                                        : "a checker's program is given, and the checker is none");
+  }
+  if (by_program && submission.interactor) {
+    return fail(ErrorCode::invalid_argument, "an interactive problem is judged by its interactor, not by a checker");
+  }
+  return {};
+}
+
+// What did not pass first, compiling included.
+void conclude(Report& report) {
+  for (const CaseReport& one : report.cases) {
+    if (one.passed()) continue;
+    report.category = one.category;
+    report.cause = one.cause;
+    report.reason = one.reason;
+    return;
+  }
+}
+
+void put_verdict(Report& report, Verdict verdict) {
+  report.category = verdict.category;
+  report.cause = verdict.cause;
+  report.reason = std::move(verdict.reason);
+}
+
+Task<Result<BuildResult>> plan_and_build(pool::Manager& manager, const LanguageRegistry& languages, Program program,
+                                         std::string tenant, Deadline deadline) {
+  CLOCHE_CO_TRY(const Language language, languages.find(program.language));
+  CLOCHE_CO_TRY(ProgramPlan plan, plan_program(language, std::move(program)));
+  CLOCHE_CO_TRY(Workplace place, Workplace::find(manager, language, std::move(tenant)));
+  auto built = co_await build(std::move(plan), std::move(place), deadline);
+  co_return built;
+}
+
+}  // namespace
+
+CodeRunner::CodeRunner(Executor executor, pool::Manager& manager, LanguageRegistry languages)
+    : executor_(executor), manager_(manager), languages_(std::move(languages)), pairs_(executor, 1) {}
+
+Task<Result<Report>> CodeRunner::run(Submission submission, Deadline deadline) {
+  CLOCHE_CO_CHECK(validate(submission));
+  const std::optional<Program> judging_program =
+      submission.interactor ? submission.interactor : submission.checker.program;
+  const std::string role = submission.interactor ? "interactor" : "checker";
+  if (submission.cases.empty()) submission.cases.emplace_back();
+
+  Report report;
+  Program program = std::move(submission.program);
+  auto built = co_await plan_and_build(manager_, languages_, std::move(program), submission.tenant, deadline);
+  if (!built) co_return fail(std::move(built).error());
+  report.compile = std::move(built->compile);
+  if (!built->verdict.passed()) {
+    put_verdict(report, std::move(built->verdict));
+    report.skipped = static_cast<std::uint32_t>(submission.cases.size());
+    co_return report;
+  }
+  if (!submission.assets.empty()) {
+    built->program.assets = std::make_shared<const std::vector<Asset>>(std::move(submission.assets));
+  }
+  std::optional<Judge> judge;
+  if (judging_program) {
+    // No sandbox is held while another is waited for.
+    built->unused.give_back();
+    auto judge_built = co_await plan_and_build(manager_, languages_, *judging_program, submission.tenant, deadline);
+    if (!judge_built) co_return fail(std::move(judge_built).error().at("the " + role));
+    if (!judge_built->verdict.passed()) {
+      const std::string words = judge_built->compile.err.substr(0, 4096);
+      co_return fail(ErrorCode::invalid_argument, "the " + role + ": " + judge_built->verdict.reason + "\n" + words);
+    }
+    judge_built->unused.give_back();
+    judge.emplace();
+    judge->role = role;
+    judge->program = std::move(judge_built->program);
+    if (submission.interactor) CLOCHE_CO_CHECK(validate_pair(built->program, judge->program));
+  }
+  const std::size_t asked = submission.cases.size();
+  Judging judging(executor_, pairs_, submission, std::move(built->program), std::move(judge));
+  report.cases = co_await judging.run(std::move(built->unused), deadline);
+  report.skipped = static_cast<std::uint32_t>(asked - report.cases.size());
+  conclude(report);
+  co_return report;
+}
+
+}  // namespace cloche::runner

@@ -1,0 +1,33 @@
+// CodeRunner: from source to verdicts: compiles once, runs each case in a sandbox that no other case has touched,
+// checks.
+#pragma once
+
+#include "core/gate.hpp"
+#include "pool/manager.hpp"
+#include "runner/language_registry.hpp"
+#include "runner/program_plan.hpp"
+
+namespace cloche::runner {
+
+class CodeRunner {
+ public:
+  // The manager outlives the runner.
+  CodeRunner(Executor executor, pool::Manager& manager, LanguageRegistry languages);
+
+  const LanguageRegistry& languages() const { return languages_; }
+  pool::Manager& manager() const { return manager_; }
+
+  // An error means that there is no verdict at all: an unknown language, a submission that makes no sense, no sandbox
+  // to be had. What goes wrong with one case is that case's system_error, and the others go on. A caller that is
+  // cancelled gets the exception once everything has ended.
+  Task<Result<Report>> run(Submission submission, Deadline deadline = Deadline::never());
+
+ private:
+  Executor executor_;
+  pool::Manager& manager_;
+  LanguageRegistry languages_;
+  // Only one at a time claims two sandboxes; else two could hold one each and wait for the other's.
+  Gate pairs_;
+};
+
+}  // namespace cloche::runner

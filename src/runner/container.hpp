@@ -1,0 +1,61 @@
+// Container: a sandbox as the autograder's clients know it: files in, commands run, files out, requests to its
+// application.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cloche/container_types.hpp"
+#include "pool/lease.hpp"
+#include "runner/language_registry.hpp"
+#include "runner/verdict.hpp"
+
+namespace cloche::runner {
+
+class Container {
+ public:
+  // `language` is whose own command "CMD" stands for; its compilers are known from the registry.
+  Container(std::shared_ptr<LiveSandbox> sandbox, pool::Binding binding, const LanguageRegistry& languages,
+            std::optional<Language> language, std::uint16_t port);
+
+  // Names below the work directory; directories are made. `Path must stay within working directory: …`
+  Task<Status> prepare_workdir(FileTree files, Deadline deadline = Deadline::never());
+
+  // Below /tmp. A target that escapes is refused before anything is written.
+  Task<Status> inject_assets(std::vector<Asset> assets, Deadline deadline = Deadline::never());
+
+  // The command is split as a shell would and run without one; one that cannot be split goes to `sh -c`. "CMD" is the
+  // language's own. A command with & at its end goes on in the background until the lease ends. A sandbox that fails is
+  // a response of category system_error; an error is the caller's mistake.
+  Task<Result<CommandResponse>> run_command(std::string command, CommandOptions options);
+
+  // Each of `lines` is a line of the program's stdin. Without a program they come back as they are.
+  Task<Result<CommandResponse>> run_commands(std::vector<std::string> lines, std::optional<std::string> program,
+                                             CommandOptions options);
+
+  // `File not found in container: …`, `File exceeds maximum size: n bytes > m bytes`.
+  Task<Result<ExtractedFile>> extract_file(std::string path, Bytes most, Deadline deadline = Deadline::never());
+
+  Task<Result<AppResponse>> make_request(AppRequest request);
+
+ private:
+  std::vector<std::string> argv_of(const std::string& command) const;
+  std::vector<std::string> own_command() const;
+  Task<Result<CommandResponse>> start_in_background(std::vector<std::string> argv, CommandOptions options);
+  Task<Result<CommandResponse>> run(std::vector<std::string> argv, std::optional<std::string> input,
+                                    CommandOptions options);
+
+  std::shared_ptr<LiveSandbox> sandbox_;
+  pool::Binding binding_;
+  std::vector<std::string> compilers_;
+  std::optional<Language> language_;
+  std::uint16_t port_;
+  FileTree sources_;  // names that were prepared; of a Java source its content, too
+};
+
+// What the response says of an outcome. `compile` when the command is a language's compiler.
+CommandResponse to_response(Exec::Collected ran, StepKind step, std::chrono::milliseconds timeout);
+
+}  // namespace cloche::runner

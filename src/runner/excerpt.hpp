@@ -1,0 +1,16 @@
+// A short piece of somebody's output, fit for a message: one line, valid UTF-8, bounded.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace cloche::runner {
+
+// In backquotes; control bytes and what is no UTF-8 as \xNN, and `…` where it was cut.
+std::string excerpt(std::string_view text, std::size_t most = 60);
+
+// The whole text as valid UTF-8, at most so many bytes of it; line breaks and tabs stay.
+std::string readable(std::string_view text, std::size_t most);
+
+}  // namespace cloche::runner

@@ -1,0 +1,158 @@
+#include "runner/language.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "config/text.hpp"
+#include "runner/language_class.hpp"
+
+namespace cloche {
+
+namespace {
+
+constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+constexpr std::size_t longest_name = 255;   // that a file system takes
+constexpr std::size_t longest_class = 200;  // some of it is for the extension
+
+using Values = std::map<std::string, std::string, std::less<>>;
+
+std::unexpected<Error> refused(std::string why) { return fail(ErrorCode::invalid_argument, std::move(why)); }
+
+// One pass: what a value brings is never looked at again.
+Result<std::string> fill(std::string_view pattern, const Values& values) {
+  std::string text;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const char c = pattern[i];
+    if (c != '{' && c != '}') {
+      text += c;
+      continue;
+    }
+    if (i + 1 < pattern.size() && pattern[i + 1] == c) {
+      text += c;
+      ++i;
+      continue;
+    }
+    const auto end = c == '{' ? pattern.find('}', i) : pattern.npos;
+    if (end == pattern.npos) return refused("a single brace in " + config::shown(pattern) + "; write it twice");
+    const std::string_view name = pattern.substr(i + 1, end - i - 1);
+    const auto value = values.find(name);
+    if (value == values.end()) {
+      std::string known;
+      for (const auto& [key, unused] : values) known += (known.empty() ? "{" : ", {") + key + "}";
+      return refused("unknown placeholder {" + config::printable(name) + "} in " + config::shown(pattern) +
+                     "; there are: " + known);
+    }
+    text += value->second;
+    i = end;
+  }
+  return text;
+}
+
+Result<std::vector<std::string>> fill_all(const std::vector<std::string>& patterns, const Values& values) {
+  std::vector<std::string> all;
+  for (const std::string& pattern : patterns) {
+    CLOCHE_TRY(std::string text, fill(pattern, values));
+    all.push_back(std::move(text));
+  }
+  return all;
+}
+
+bool is_identifier(std::string_view text) {
+  const auto is_letter = [](unsigned char c) { return std::isalpha(c) || c == '_' || c == '$' || c >= 0x80; };
+  return !text.empty() && is_letter(static_cast<unsigned char>(text.front())) && !config::first_bad_character(text) &&
+         std::ranges::all_of(text, [&](unsigned char c) { return is_letter(c) || std::isdigit(c); });
+}
+
+Status validate_class(const SourceNames& names) {
+  if (!is_identifier(names.class_name) || names.class_name.size() > longest_class) {
+    return refused("not the name of a class: " + config::shown(names.class_name));
+  }
+  for (std::string_view rest = names.package; !rest.empty();) {
+    const auto dot = rest.find('.');
+    if (!is_identifier(rest.substr(0, dot)) || rest.size() > longest_name || dot + 1 == rest.size()) {
+      return refused("not the name of a package: " + config::shown(names.package));
+    }
+    rest.remove_prefix(dot == rest.npos ? rest.size() : dot + 1);
+  }
+  return {};
+}
+
+}  // namespace
+
+Status validate_file_name(std::string_view name) {
+  const auto bad = [&](const std::string& why) {
+    return refused("not a name for a source file: " + config::shown(name) + ": " + why);
+  };
+  if (name.empty()) return refused("a source file needs a name");
+  if (name.size() > longest_name) return bad("it is too long");
+  const auto first = static_cast<unsigned char>(name.front());
+  // A dash, a plus or an @ in front would be an option to one program or another, and a dot names directories.
+  if (!std::isalnum(first) && first != '_' && first < 0x80) return bad("it must begin with a letter, a digit or '_'");
+  if (name.find('/') != name.npos) return bad("it must not contain a slash");
+  if (std::ranges::any_of(name, [](unsigned char c) { return c < 0x20 || c == 0x7f; })) {
+    return bad("it must not contain control characters");
+  }
+  return {};
+}
+
+Status validate_template(std::string_view pattern, TemplateOf use) {
+  Values values{{"class", ""}};
+  if (use == TemplateOf::command) values.insert({{"filename", ""}, {"stem", ""}});
+  CLOCHE_CHECK(fill(pattern, values));
+  return {};
+}
+
+Result<SourceNames> names_of(const Language& language, std::string_view source) {
+  SourceNames names;
+  if (language.class_from == ClassFrom::java) {
+    JavaClass found = find_java_class(source);
+    SourceNames given{"", std::move(found.name), std::move(found.package)};
+    // Names that cannot be are left to the compiler, whose errors are the author's to read.
+    if (validate_class(given)) names = std::move(given);
+  }
+  CLOCHE_TRY(names.file, fill(language.file, {{"class", names.class_name}}));
+  return names;
+}
+
+Result<Steps> expand(const Language& language, const SourceNames& names) {
+  CLOCHE_CHECK(validate_file_name(names.file));
+  CLOCHE_CHECK(validate_class(names));
+  const auto dot = names.file.rfind('.');
+  const std::string full_class = names.package.empty() ? names.class_name : names.package + "." + names.class_name;
+  const Values values{{"filename", names.file}, {"stem", names.file.substr(0, dot)}, {"class", full_class}};
+
+  Steps steps;
+  steps.file = names.file;
+  if (!language.compile.empty()) {
+    CLOCHE_TRY(auto argv, fill_all(language.compile, values));
+    steps.compile = Step{std::move(argv), language.env, language.compile_limits};
+  }
+  CLOCHE_TRY(steps.run.argv, fill_all(language.run, values));
+  CLOCHE_TRY(const auto arguments, fill_all(language.arguments, values));
+  steps.run.argv.insert(steps.run.argv.end(), arguments.begin(), arguments.end());
+  steps.run.env = language.env;
+  steps.run.limits = language.run_limits;
+  if (language.zygote) {
+    steps.zygote = language.zygote->name;
+    steps.zygote_argv = {names.file};
+  }
+  return steps;
+}
+
+std::string with_prefix(const Language& language, std::string_view source) {
+  if (language.prefix.empty()) return std::string(source);
+  const bool has_mark = source.starts_with(byte_order_mark);
+  std::string text(has_mark ? byte_order_mark : "");
+  text += language.prefix;
+  text += source.substr(has_mark ? byte_order_mark.size() : 0);
+  return text;
+}
+
+std::string missing_tool(const Language& language, const Tool& tool) {
+  std::string text = language.title + " needs `" + tool.program + "`, which is not in this sandbox; ";
+  if (!language.missing.empty()) return text + language.missing;
+  if (!tool.package.empty()) return text + "Debian's package " + tool.package + " brings it";
+  return text + "use an image or a root filesystem that has it";
+}
+
+}  // namespace cloche

@@ -1,0 +1,57 @@
+// From a language and a source to the steps that run it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cloche/language.hpp"
+#include "core/result.hpp"
+
+namespace cloche {
+
+// One program to run, and what it may use.
+struct Step {
+  std::vector<std::string> argv;
+  std::map<std::string, std::string> env;
+  StepLimits limits;
+};
+
+struct Steps {
+  std::string file;  // what the source is written to, in the work directory
+  std::optional<Step> compile;
+  Step run;
+  // Where the sandbox has this zygote, a run may be forked from it: argv is then this and not run's.
+  std::string zygote;
+  std::vector<std::string> zygote_argv;
+};
+
+// What a source and its class are called.
+struct SourceNames {
+  std::string file;
+  std::string class_name = "Main";
+  std::string package;  // of the class, with dots; empty: none
+};
+
+// The names that a source has by itself: the file's is the language's own, the class's is looked for in the source.
+Result<SourceNames> names_of(const Language& language, std::string_view source);
+
+// Refuses names that a program could take for something else than a name.
+Result<Steps> expand(const Language& language, const SourceNames& names);
+
+// The language's prefix and the source; a byte order mark stays in front.
+std::string with_prefix(const Language& language, std::string_view source);
+
+// What to tell when a tool of the language is not in the sandbox.
+std::string missing_tool(const Language& language, const Tool& tool);
+
+// A plain name of a file: no directory, nothing that looks like an option, no control characters.
+Status validate_file_name(std::string_view name);
+
+// Refuses unknown placeholders and single braces.
+enum class TemplateOf { file, command };
+Status validate_template(std::string_view pattern, TemplateOf use);
+
+}  // namespace cloche

@@ -1,0 +1,133 @@
+#include "runner/language_registry.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "config/text.hpp"
+#include "runner/language_section.hpp"
+#include "runner/languages_text.hpp"
+
+namespace cloche {
+
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(), [](unsigned char c) { return std::tolower(c); });
+  return result;
+}
+
+using Languages = std::map<std::string, Language>;
+
+// The shipped language that has this name as an alias, so that `js:` is not taken for a new one.
+const Language* owner_of(const Languages& languages, const std::string& alias) {
+  for (const auto& [name, language] : languages) {
+    if (std::ranges::find(language.aliases, alias) != language.aliases.end()) return &language;
+  }
+  return nullptr;
+}
+
+void read_languages(config::Section& section, Languages& languages) {
+  const Languages before = languages;
+  for (const std::string& key : section.keys()) {
+    const std::string name = lower(key);
+    if (!is_language_name(name)) {
+      section.refuse(key, "a language's name has letters, digits and _ + # . -, at most 32");
+    } else if (const Language* owner = before.contains(name) ? nullptr : owner_of(before, name)) {
+      section.refuse(key, "`" + name + "` is another name of `" + owner->name + "`; use that one");
+    }
+    section.section(key, [&](config::Section& below) {
+      Language& language = languages[name];
+      language.name = name;
+      read_language(below, language);
+    });
+  }
+}
+
+Status two_owners(const std::string& alias, const std::string& one, const std::string& other) {
+  return fail(ErrorCode::invalid_argument,
+              "languages: `" + alias + "` is a name of both `" + one + "` and `" + other + "`");
+}
+
+Status read_part(const config::Part& part, Languages& languages) {
+  config::Complaints complaints(part.file);
+  config::Section section(complaints, part.node, part.path, part.line);
+  read_languages(section, languages);
+  return complaints.status();
+}
+
+}  // namespace
+
+Result<LanguageRegistry> LanguageRegistry::create(const std::optional<config::Part>& changes) {
+  LanguageRegistry registry;
+  CLOCHE_TRY(config::YamlNode shipped, config::parse_yaml(languages_text, "languages.yml"));
+  CLOCHE_CHECK(read_part({"languages.yml", "", std::move(shipped), 1}, registry.languages_));
+  if (changes) CLOCHE_CHECK(read_part(*changes, registry.languages_));
+  auto indexed = registry.index();
+  if (!indexed) return fail(std::move(indexed).error().at(changes ? changes->file : "languages.yml"));
+  return registry;
+}
+
+Status LanguageRegistry::index() {
+  for (const auto& [name, language] : languages_) names_.emplace(name, name);
+  for (const auto& [name, language] : languages_) {
+    for (const std::string& alias : language.aliases) {
+      const auto [place, is_new] = names_.emplace(alias, name);
+      if (!is_new && place->second != name) return two_owners(alias, place->second, name);
+    }
+  }
+  return {};
+}
+
+std::string LanguageRegistry::names() const {
+  std::string all;
+  for (const auto& [name, language] : languages_) all += (all.empty() ? "" : ", ") + name;
+  return all;
+}
+
+Result<Language> LanguageRegistry::find(std::string_view name, UnknownLanguage wording) const {
+  const auto found = names_.find(lower(name));
+  if (found != names_.end()) return languages_.at(found->second);
+  const std::string said = config::printable(name);
+  if (wording == UnknownLanguage::not_supported) {
+    return fail(ErrorCode::invalid_argument,
+                "The programming language '" + said + "' is not currently supported. There are: " + names());
+  }
+  return fail(ErrorCode::invalid_argument, "Unsupported language: " + said + " (there are: " + names() + ")");
+}
+
+Result<Language> LanguageRegistry::find_for_file(std::string_view file_name) const {
+  const Language* best = nullptr;
+  std::size_t longest = 0;
+  for (const auto& [name, language] : languages_) {
+    for (const std::string& extension : language.extensions) {
+      if (file_name.size() > extension.size() && file_name.ends_with(extension) && extension.size() > longest) {
+        best = &language;
+        longest = extension.size();
+      }
+    }
+  }
+  if (best != nullptr) return *best;
+  return fail(ErrorCode::invalid_argument,
+              "cannot tell the language of " + config::shown(file_name) + " from its name; there are: " + names());
+}
+
+std::optional<std::string> LanguageRegistry::profile_for(const Language& language,
+                                                         const std::vector<Profile>& profiles) {
+  for (const std::string& name : {language.name, language.profile}) {
+    if (std::ranges::find(profiles, name, &Profile::name) != profiles.end()) return name;
+  }
+  return std::nullopt;
+}
+
+std::map<std::string, std::string> LanguageRegistry::aliases_for(const std::vector<Profile>& profiles) const {
+  std::map<std::string, std::string> aliases;
+  for (const auto& [alias, name] : names_) {
+    const auto profile = profile_for(languages_.at(name), profiles);
+    const bool is_profile = std::ranges::find(profiles, alias, &Profile::name) != profiles.end();
+    if (profile && !is_profile) aliases.emplace(alias, *profile);
+  }
+  return aliases;
+}
+
+}  // namespace cloche

@@ -1,0 +1,51 @@
+// All languages: the shipped ones, with those of a configuration over them.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cloche/language.hpp"
+#include "config/section.hpp"
+#include "core/result.hpp"
+
+namespace cloche {
+
+// How an unknown language is told: two kinds of clients look for their own words.
+enum class UnknownLanguage {
+  unsupported,    // Unsupported language: x
+  not_supported,  // The programming language 'x' is not currently supported.
+};
+
+class LanguageRegistry {
+ public:
+  // `changes` is what a configuration has below `languages:`. A language of a shipped one's name changes that one, key
+  // by key; another one is added. Errors say file, line and key.
+  static Result<LanguageRegistry> create(const std::optional<config::Part>& changes = {});
+
+  const std::map<std::string, Language>& all() const { return languages_; }
+
+  // By name or alias, whatever the case. The error lists what there is.
+  Result<Language> find(std::string_view name, UnknownLanguage wording = UnknownLanguage::unsupported) const;
+
+  // By the extension of a file's name; the longest that fits.
+  Result<Language> find_for_file(std::string_view file_name) const;
+
+  // Where a language runs: in the profile of its own name if there is one, else in the one it names; none if there is
+  // neither.
+  static std::optional<std::string> profile_for(const Language& language, const std::vector<Profile>& profiles);
+
+  // Every name and alias of a language, lower case, to the profile it runs in; names that are profiles are left out.
+  std::map<std::string, std::string> aliases_for(const std::vector<Profile>& profiles) const;
+
+ private:
+  Status index();
+  std::string names() const;
+
+  std::map<std::string, Language> languages_;
+  std::map<std::string, std::string> names_;  // and aliases, to names
+};
+
+}  // namespace cloche

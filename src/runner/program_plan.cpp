@@ -1,0 +1,180 @@
+#include "runner/program_plan.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "runner/excerpt.hpp"
+#include "runner/shell_words.hpp"
+
+namespace cloche::runner {
+
+namespace {
+
+constexpr std::size_t longest_path = 4096;
+// What callers say for the language's own command.
+constexpr std::string_view own_command = "CMD";
+// What a compiler calls a program by itself, and so what callers take for the language's own.
+constexpr std::string_view usual_output = "./a.out";
+
+std::unexpected<Error> refused(std::string why) { return fail(ErrorCode::invalid_argument, std::move(why)); }
+
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+bool has_extension_of(const Language& language, std::string_view path) {
+  return std::ranges::any_of(language.extensions, [&](const std::string& ext) { return path.ends_with(ext); });
+}
+
+// Compilers that want every source file named. The others find what the main file refers to.
+bool takes_all_sources(const Language& language) {
+  constexpr std::array<std::string_view, 2> names{"c", "cpp"};
+  return std::ranges::find(names, language.name) != names.end();
+}
+
+bool may_hold_main(const Language& language, const std::string& content) {
+  return language.class_from != ClassFrom::java || content.find("void main") != std::string::npos;
+}
+
+// The steps speak of the main file by its name alone; it may be in a directory.
+void put_path(std::vector<std::string>& argv, const std::string& name, const std::string& path) {
+  if (name != path) std::ranges::replace(argv, name, path);
+}
+
+void name_other_sources(std::vector<std::string>& argv, const Language& language, const FileTree& files,
+                        const std::string& main_file) {
+  auto place = std::ranges::find(argv, main_file);
+  if (place == argv.end()) return;
+  std::vector<std::string> others;
+  for (const auto& [path, content] : files) {
+    // With a directory in front no name is taken for an option.
+    if (path != main_file && has_extension_of(language, path)) others.push_back("./" + path);
+  }
+  argv.insert(place + 1, others.begin(), others.end());
+}
+
+struct MainFile {
+  std::string path;
+  Steps steps;
+};
+
+Result<MainFile> plan_source(const Language& language, Program& program) {
+  MainFile main;
+  SourceNames names;
+  if (!program.source.empty() || program.files.empty()) {
+    CLOCHE_TRY(names, names_of(language, program.source));
+    main.path = names.file;
+    const bool is_new = program.files.emplace(main.path, std::move(program.source)).second;
+    if (!is_new) return refused("the source is called " + main.path + ", and so is one of the files");
+  } else {
+    CLOCHE_TRY(main.path, find_main_file(language, program.files));
+    CLOCHE_TRY(names, names_of(language, program.files.at(main.path)));
+    names.file = base_name(main.path);
+  }
+  std::string& source = program.files.at(main.path);
+  source = with_prefix(language, source);
+  CLOCHE_TRY(main.steps, expand(language, names));
+  Steps& steps = main.steps;
+  if (steps.compile) {
+    put_path(steps.compile->argv, names.file, main.path);
+    if (takes_all_sources(language)) {
+      name_other_sources(steps.compile->argv, language, program.files, main.path);
+    }
+  }
+  put_path(steps.run.argv, names.file, main.path);
+  put_path(steps.zygote_argv, names.file, main.path);
+  return main;
+}
+
+void append(std::vector<std::string>& to, const std::vector<std::string>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+}  // namespace
+
+Status validate_tree(const FileTree& files) {
+  for (const auto& [path, content] : files) {
+    const auto bad = [&](const char* why) { return refused("not a path for a file: " + excerpt(path) + ": " + why); };
+    if (path.empty()) return refused("a file needs a name");
+    if (path.size() > longest_path) return bad("it is too long");
+    if (path.front() == '/') return bad("it must be relative to the work directory");
+    if (path.find('\0') != std::string::npos) return bad("it contains a NUL byte");
+    for (std::string_view rest = path; !rest.empty();) {
+      const auto end = rest.find('/');
+      const std::string_view part = rest.substr(0, end);
+      if (part == "..") return bad("it must stay in the work directory");
+      if (part.empty() || part == "." || end + 1 == rest.size()) return bad("it has an empty part");
+      rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+    }
+  }
+  return {};
+}
+
+Result<std::string> find_main_file(const Language& language, const FileTree& files) {
+  std::vector<std::string> candidates;
+  for (const auto& [path, content] : files) {
+    if (has_extension_of(language, path) && may_hold_main(language, content)) candidates.push_back(path);
+  }
+  if (files.contains(language.file)) return language.file;
+  for (const std::string_view stem : {"main", "Main", "index", "app"}) {
+    for (const std::string& extension : language.extensions) {
+      const auto fits = [&](const std::string& path) { return base_name(path) == std::string(stem) + extension; };
+      if (std::ranges::count_if(candidates, fits) == 1) return *std::ranges::find_if(candidates, fits);
+    }
+  }
+  if (candidates.size() == 1) return candidates.front();
+  std::erase_if(candidates, [](const std::string& path) { return path.find('/') != std::string::npos; });
+  if (candidates.size() == 1) return candidates.front();
+  const std::string wanted = language.class_from == ClassFrom::nothing ? language.file : "Main.java";
+  return refused("cannot tell which of the files holds the program; call it " + wanted);
+}
+
+StepLimits over(const StepLimits& limits, StepLimits beneath) {
+  if (limits.wall) beneath.wall = limits.wall;
+  if (limits.cpu) beneath.cpu = limits.cpu;
+  if (limits.memory) beneath.memory = limits.memory;
+  if (limits.pids) beneath.pids = limits.pids;
+  if (limits.file_size) beneath.file_size = limits.file_size;
+  if (limits.output) beneath.output = limits.output;
+  return beneath;
+}
+
+Result<ProgramPlan> plan_program(const Language& language, Program program) {
+  CLOCHE_CHECK(validate_tree(program.files));
+  std::optional<std::vector<std::string>> command;
+  if (!program.command.empty() && program.command != own_command) {
+    command = command_argv(program.command);
+    if (command->empty() || command->front().empty()) return refused("the command is empty");
+  }
+  ProgramPlan plan;
+  plan.language = language;
+  const bool is_tree = program.source.empty() && !program.files.empty();
+  auto main = plan_source(language, program);
+  if (main) {
+    plan.compile = std::move(main->steps.compile);
+    plan.run = std::move(main->steps.run);
+    plan.zygote = std::move(main->steps.zygote);
+    plan.zygote_argv = std::move(main->steps.zygote_argv);
+  } else if (command && language.compile.empty() && is_tree) {
+    // A command of the caller's own knows which file it wants.
+    plan.run.env = language.env;
+    plan.run.limits = language.run_limits;
+  } else {
+    return fail(std::move(main).error());
+  }
+  plan.files = std::move(program.files);
+  const bool runs_own_output = plan.run.argv.size() == 1 && plan.run.argv.front().starts_with("./");
+  if (command) {
+    if (runs_own_output && command->front() == usual_output) command->front() = plan.run.argv.front();
+    plan.run.argv = std::move(*command);
+    plan.zygote.clear();
+    plan.owner = CommandOwner::caller;
+  } else {
+    plan.owner = runs_own_output ? CommandOwner::caller : CommandOwner::language;
+  }
+  append(plan.run.argv, program.arguments);
+  append(plan.zygote_argv, program.arguments);
+  plan.run.limits = over(program.run_limits, plan.run.limits);
+  if (plan.compile) plan.compile->limits = over(program.compile_limits, plan.compile->limits);
+  return plan;
+}
+
+}  // namespace cloche::runner

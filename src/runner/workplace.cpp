@@ -1,0 +1,117 @@
+#include "runner/workplace.hpp"
+
+#include <fmt/format.h>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+
+namespace cloche::runner {
+
+namespace {
+
+constexpr std::size_t piece = 256 << 10;
+// For those who wait their turn although the pool would have them fail.
+constexpr std::chrono::seconds turn_patience{120};
+
+LimitOverrides overrides_of(const StepLimits& limits) {
+  LimitOverrides overrides;
+  overrides.memory = limits.memory;
+  overrides.pids = limits.pids;
+  overrides.file_size = limits.file_size;
+  return overrides;
+}
+
+}  // namespace
+
+Result<Workplace> Workplace::find(pool::Manager& manager, const Language& language, std::string tenant) {
+  Workplace place;
+  place.manager = &manager;
+  place.tenant = std::move(tenant);
+  for (const std::string& name : {language.name, language.profile}) {
+    if (auto pool = manager.find(name)) {
+      place.profile = (*pool)->profile().name;
+      return place;
+    }
+  }
+  auto none = manager.find(language.profile);
+  return fail(ErrorCode::not_found, language.title + " has no sandbox to run in: " + none.error().message);
+}
+
+const Profile& Workplace::options() const { return (*manager->find(profile))->profile(); }
+
+Status Workplace::validate(const StepLimits& limits) const {
+  const auto wall = limits.wall.value_or(default_wall);
+  const auto lent = options().pool.running_timeout;
+  if (wall < lent) return {};
+  return fail(
+      ErrorCode::invalid_argument,
+      fmt::format("a limit of {} ms is longer than sandboxes of profile '{}' are lent for (running_timeout {} ms)",
+                  wall.count(), profile, lent.count()));
+}
+
+Task<Result<pool::Lease>> Workplace::claim(StepLimits limits, Patience patience, Deadline deadline) const {
+  ClaimOptions options;
+  options.tenant = tenant;
+  options.limits = overrides_of(limits);
+  if (patience == Patience::wait) {
+    options.at_limit = AtLimit::wait;
+    options.wait_timeout = turn_patience;
+  }
+  auto lease = co_await manager->acquire(profile, std::move(options), deadline);
+  co_return lease;
+}
+
+Task<Status> write_tree(pool::Lease& lease, const FileTree& files, Deadline deadline) {
+  auto there = lease->files();
+  for (const auto& [path, content] : files) {
+    FilePath place = lease.place(path);
+    std::string bytes = content;
+    WriteOptions how;
+    auto written = co_await there.write(std::move(place), std::move(bytes), how, deadline);
+    if (!written) co_return fail(std::move(written).error().at("write " + path));
+  }
+  co_return Status{};
+}
+
+ExecSpec to_spec(StepRun run) {
+  ExecSpec spec;
+  spec.argv = std::move(run.argv);
+  spec.env = std::move(run.env);
+  spec.zygote = std::move(run.zygote);
+  spec.wall_limit = run.limits.wall.value_or(default_wall);
+  spec.cpu_limit = run.limits.cpu;
+  spec.keep_output = run.limits.output.value_or(default_output);
+  spec.stop_output = spec.keep_output;
+  return spec;
+}
+
+Deadline guard_of(const StepLimits& limits, Deadline deadline) {
+  return deadline.sooner(Deadline::after(limits.wall.value_or(default_wall) + beyond_limit));
+}
+
+Task<Result<Exec::Collected>> run_step(pool::Lease& lease, StepRun run, const ExecWatch& watch, Deadline deadline) {
+  const Deadline guard = guard_of(run.limits, deadline);
+  std::string_view input = run.input;
+  ExecSpec spec = to_spec(std::move(run));
+  if (!input.empty()) spec.stdin_mode = Stdin::stream;
+  auto started = co_await lease.start(std::move(spec), guard);
+  if (!started) co_return fail(std::move(started).error());
+  const auto exec = std::move(*started);
+  const Watched watched(watch, *exec);
+  if (input.empty()) {
+    auto collected = co_await exec->collect(guard);
+    co_return collected;
+  }
+  using asio::experimental::awaitable_operators::operator&&;
+  const auto feed = [&]() -> Task<> {
+    // A program need not read its input to the end.
+    for (bool wanted = true; wanted && !input.empty(); input.remove_prefix(std::min(piece, input.size()))) {
+      std::string next(input.substr(0, piece));
+      auto sent = co_await exec->write_stdin(std::move(next), guard);
+      wanted = sent.has_value();
+    }
+    exec->close_stdin();
+  };
+  auto collected = co_await (exec->collect(guard) && feed());
+  co_return collected;
+}
+
+}  // namespace cloche::runner

@@ -1,0 +1,78 @@
+// Workplace: where a program's steps run: sandboxes of one profile, lent for one step each. A step never holds a
+// sandbox while it waits for another, so that steps cannot block each other.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "pool/manager.hpp"
+#include "runner/program_plan.hpp"
+
+namespace cloche::runner {
+
+// What a claim does when all sandboxes are lent.
+enum class Patience {
+  as_configured,  // as the pool's options say
+  wait,           // waits its turn, whatever they say
+};
+
+struct Workplace {
+  pool::Manager* manager = nullptr;
+  std::string profile;
+  std::string tenant;
+
+  // Finds the language's own profile, or the one it names. `not_found` lists what there is.
+  static Result<Workplace> find(pool::Manager& manager, const Language& language, std::string tenant);
+
+  const Profile& options() const;
+  // Refuses a step that may take longer than sandboxes are lent for.
+  Status validate(const StepLimits& limits) const;
+  Task<Result<pool::Lease>> claim(StepLimits limits, Patience patience, Deadline deadline) const;
+};
+
+// How long a step may take when nobody says, and how much it may print.
+constexpr std::chrono::seconds default_wall{10};
+constexpr Bytes default_output = mib(16);
+// How long a sandbox may be silent after a program's own limit before it is given up.
+constexpr std::chrono::seconds beyond_limit{15};
+
+Task<Status> write_tree(pool::Lease& lease, const FileTree& files, Deadline deadline);
+
+// One program to be run, and its input.
+struct StepRun {
+  std::vector<std::string> argv;
+  std::map<std::string, std::string> env;
+  std::string zygote;
+  StepLimits limits;
+  std::string_view input;  // outlives the run
+};
+// What it prints is kept up to its limit of output, which ends it. Input is left out.
+ExecSpec to_spec(StepRun run);
+
+// Told of the exec when it has started, and of none before it goes.
+using ExecWatch = std::function<void(Exec*)>;
+
+// Tells a watch; in a scope that ends before the exec's.
+class Watched {
+ public:
+  Watched(const ExecWatch& watch, Exec& exec) : watch_(watch) {
+    if (watch_) watch_(&exec);
+  }
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+  ~Watched() {
+    if (watch_) watch_(nullptr);
+  }
+
+ private:
+  const ExecWatch& watch_;
+};
+
+// Runs it in a lease, its input sent while its output is read.
+Task<Result<Exec::Collected>> run_step(pool::Lease& lease, StepRun run, const ExecWatch& watch, Deadline deadline);
+
+// By when a sandbox must have told of a program's end.
+Deadline guard_of(const StepLimits& limits, Deadline deadline);
+
+}  // namespace cloche::runner

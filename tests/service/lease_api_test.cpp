@@ -1,0 +1,204 @@
+// The autograder's lease interface over HTTP, as its stock client uses it.
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "core/task_group.hpp"
+#include "service/service_test.hpp"
+
+namespace cloche {
+
+namespace json = boost::json;
+
+class LeaseApi : public ServiceTest {};
+
+TEST_P(LeaseApi, SubmissionPreparedAndRun_AnswersAsTheStockClientExpects) {
+  serve([this]() -> Task<> {
+    const std::string id = co_await lend("python");
+    const std::string files =
+        R"json({"submission_files": {"main.py": {"filename": "main.py", "content": "print(int(input()) * 2)"},
+            "x": {"filename": "deep/er/data.txt", "content": "b\\n-n\\\\"}
+}
+})json";
+    auto prepared = co_await call("POST", "/sandboxes/" + id + "/prepare", files);
+    EXPECT_EQ(prepared.status, 200u);
+    EXPECT_EQ(prepared.text("status"), "success");
+
+    auto batch = co_await call("POST", "/sandboxes/" + id + "/run-batch",
+                               R"json({"commands": ["21"], "program_command": "python3 main.py", "timeout": 60})json");
+    EXPECT_EQ(batch.status, 200u) << batch.text("detail");
+    EXPECT_EQ(batch.text("stdout"), "42\n");
+    EXPECT_EQ(batch.text("category"), "success");
+    EXPECT_EQ(batch.number("exit_code"), 0);
+
+    auto own = co_await call("POST", "/sandboxes/" + id + "/run-batch",
+                             R"json({"commands": ["4"], "program_command": "CMD", "timeout": 60})json");
+    EXPECT_EQ(own.text("stdout"), "8\n") << own.text("stderr");
+
+    auto crash = co_await call("POST", "/sandboxes/" + id + "/run",
+                               R"json({"command": "python3 -c 'import sys; sys.exit(1)'"})json");
+    EXPECT_EQ(crash.text("category"), "runtime_error");
+    EXPECT_EQ(crash.number("exit_code"), 1);
+
+    auto late = co_await call("POST", "/sandboxes/" + id + "/run",
+                              R"json({"command": "sh -c 'echo before; sleep 100'", "timeout": 1})json");
+    EXPECT_EQ(late.text("category"), "timeout");
+    EXPECT_EQ(late.number("exit_code"), 124);
+    EXPECT_EQ(late.text("stdout"), "before\n");
+    EXPECT_THAT(late.text("stderr"), HasSubstr("Execution timed out after 1 seconds"));
+
+    auto file = co_await call("GET", "/sandboxes/" + id + "/files?path=deep/er/data.txt");
+    EXPECT_EQ(file.status, 200u);
+    EXPECT_EQ(file.text("content_text"), "b\\n-n\\\\");
+    EXPECT_EQ(file.text("encoding"), "utf-8");
+    auto missing = co_await call("GET", "/sandboxes/" + id + "/files?path=none");
+    EXPECT_EQ(missing.status, 404u);
+    EXPECT_THAT(missing.text("detail"), HasSubstr("File not found in container"));
+
+    auto back = co_await call("DELETE", "/sandboxes/" + id);
+    EXPECT_EQ(back.text("status"), "success");
+    auto again = co_await call("DELETE", "/sandboxes/" + id);
+    EXPECT_EQ(again.status, 404u);
+    EXPECT_EQ(again.text("detail"), "Sandbox not found");
+  });
+}
+
+TEST_P(LeaseApi, AssetOf200KiB_ArrivesWhole) {
+  serve([this]() -> Task<> {
+    const std::string id = co_await lend("python");
+    const std::string content(200 * 1024 / 3 * 4, 'Q');  // base64 of three bytes, again and again
+    json::object asset;
+    asset["target"] = "data/set.bin";
+    asset["content"] = content;
+    json::object body;
+    body["resolved_assets"] = json::array{asset};
+    auto injected = co_await call("POST", "/sandboxes/" + id + "/inject", json::serialize(body));
+    EXPECT_EQ(injected.status, 200u) << injected.text("detail");
+    auto size = co_await call("POST", "/sandboxes/" + id + "/run",
+                              R"json({"command": "stat -c '%s %a' /tmp/data/set.bin"})json");
+    EXPECT_EQ(size.text("stdout"), std::to_string(200 * 1024 / 3 * 3) + " 444\n") << size.text("stderr");
+    body["resolved_assets"].get_array()[0].get_object()["target"] = "../../etc/x";
+    auto escaping = co_await call("POST", "/sandboxes/" + id + "/inject", json::serialize(body));
+    EXPECT_EQ(escaping.status, 400u);
+  });
+}
+
+TEST_P(LeaseApi, RequestToAnAppInTheSandbox_IsAnswered) {
+  serve([this]() -> Task<> {
+    const std::string id = co_await lend("python");
+    auto started =
+        co_await call("POST", "/sandboxes/" + id + "/run", R"json({"command": "python3 -m http.server 8000 &"})json");
+    EXPECT_EQ(started.text("category"), "success") << started.text("stderr");
+    Answered answered;
+    const Deadline patience = Deadline::after(60s);
+    while (answered.status != 200 && !patience.passed()) {
+      answered = co_await call("POST", "/sandboxes/" + id + "/request",
+                               R"json({"method": "GET", "endpoint": "/", "kwargs": {"timeout": 30}})json");
+      if (answered.status != 200) co_await pause_for(50ms);
+    }
+    EXPECT_EQ(answered.number("status_code"), 200);
+    EXPECT_THAT(answered.text("text"), HasSubstr("Directory listing"));
+  });
+}
+
+TEST_P(LeaseApi, LimitReached_Is400WithTheWordsItsClientsKnow) {
+  serve([this]() -> Task<> {
+    const std::string first = co_await lend("python");
+    const std::string second = co_await lend("python");
+    auto refused = co_await call("POST", "/sandboxes/python");
+    EXPECT_EQ(refused.status, 400u);
+    EXPECT_THAT(refused.text("detail"), HasSubstr("No idle sandboxes available for language python"));
+    EXPECT_THAT(refused.text("detail"), HasSubstr("(scale_limit: 2)"));
+    auto destroyed = co_await call("DELETE", "/sandboxes/" + first + "/destroy");
+    EXPECT_EQ(destroyed.text("status"), "success");
+    const std::string third = co_await lend("python");
+    EXPECT_NE(third, second);
+    auto stats = co_await call("GET", "/stats");
+    EXPECT_EQ(stats.body.at("python").at("active").as_int64(), 2);
+    EXPECT_EQ(stats.body.at("python").at("scale_limit").as_int64(), 2);
+  });
+}
+
+TEST_P(LeaseApi, ClientThatVanished_LosesItsLeaseByRunningTimeout) {
+  serve(1s, [this]() -> Task<> {
+    const std::string first = co_await lend("python");
+    const std::string second = co_await lend("python");
+    unsigned status = 400;
+    const Deadline patience = Deadline::after(60s);
+    while (status != 200 && !patience.passed()) {
+      co_await pause_for(100ms);
+      auto lent = co_await call("POST", "/sandboxes/python");
+      status = lent.status;
+    }
+    EXPECT_EQ(status, 200u);
+    auto old = co_await call("POST", "/sandboxes/" + first + "/run", R"json({"command": "true"})json");
+    EXPECT_NE(old.text("category"), "success");
+  });
+}
+
+TEST_P(LeaseApi, BadInput_IsA4xxThatSaysWhat) {
+  serve([this]() -> Task<> {
+    const std::string id = co_await lend("python");
+    const std::string run = "/sandboxes/" + id + "/run";
+    auto unknown = co_await call("POST", "/sandboxes/cobol");
+    EXPECT_EQ(unknown.status, 422u);
+    EXPECT_THAT(unknown.text("detail"), HasSubstr("Unsupported language: cobol"));
+    auto broken = co_await call("POST", run, "{");
+    EXPECT_EQ(broken.status, 422u);
+    auto wrong = co_await call("POST", run, R"json({"command": 7})json");
+    EXPECT_EQ(wrong.status, 400u);
+    EXPECT_THAT(wrong.text("detail"), HasSubstr("command must be a string"));
+    auto absurd = co_await call("POST", run, R"json({"command": "true", "timeout": 1e300})json");
+    EXPECT_EQ(absurd.status, 400u);
+    auto outside = co_await call("POST", "/sandboxes/" + id + "/prepare",
+                                 R"json({"submission_files": {"a": {"filename": "../../etc/x", "content": ""}}})json");
+    EXPECT_EQ(outside.status, 400u);
+    EXPECT_THAT(outside.text("detail"), HasSubstr("Path must stay within working directory"));
+    auto nowhere = co_await call("POST", "/sandboxes/0123/run", R"json({"command": "true"})json");
+    EXPECT_EQ(nowhere.status, 404u);
+    auto method = co_await call("PUT", "/sandboxes/python");
+    EXPECT_EQ(method.status, 405u);
+    EXPECT_EQ(method.body.at("error").at("code").as_string(), "method_not_allowed");
+  });
+}
+
+TEST_P(LeaseApi, Execute_RunsEachTestCaseAndTellsWhatHappened) {
+  serve([this]() -> Task<> {
+    auto ran =
+        co_await call("POST", "/api/v1/execute", R"json({"language": "python", "program_command": null, "assets": [],
+      "submission_files": [{"filename": "main.py", "content": "x = int(input()); print(1 // x)"}],
+      "test_cases": [["1"], ["0"]]})json");
+    EXPECT_EQ(ran.status, 200u) << ran.text("detail");
+    const auto& results = ran.body.at("results").as_array();
+    EXPECT_EQ(results.size(), 2u);
+    if (results.size() != 2) co_return;
+    EXPECT_EQ(results[0].at("category").as_string(), "success");
+    EXPECT_EQ(results[0].at("output").as_string(), "1\n");
+    EXPECT_EQ(results[1].at("category").as_string(), "runtime_error");
+    EXPECT_THAT(std::string(results[1].at("error_message").as_string()), HasSubstr("ZeroDivisionError"));
+    auto unknown = co_await call("POST", "/api/v1/execute", R"json({"language": "cobol", "submission_files": []})json");
+    EXPECT_EQ(unknown.status, 422u);
+  });
+}
+
+TEST_P(LeaseApi, HealthAndReadiness_Answer) {
+  serve([this]() -> Task<> {
+    auto health = co_await call("GET", "/healthz");
+    EXPECT_EQ(health.status, 200u);
+    unsigned status = 503;
+    const Deadline patience = Deadline::after(60s);
+    while (status != 200 && !patience.passed()) {
+      auto ready = co_await call("GET", "/readyz");
+      status = ready.status;
+      if (status != 200) co_await pause_for(50ms);
+    }
+    EXPECT_EQ(status, 200u);
+  });
+}
+
+std::vector<Target> service_targets() { return {{"oci", "crun"}, {"docker", "runc"}}; }
+
+INSTANTIATE_TEST_SUITE_P(Backends, LeaseApi, testing::ValuesIn(service_targets()),
+                         [](const auto& target) { return target.param.name(); });
+
+}  // namespace cloche
