@@ -19,7 +19,7 @@ std::string_view to_string(JwtAlgorithm algorithm);
 std::optional<JwtAlgorithm> parse_algorithm(std::string_view name);
 
 struct Jwt {
-  JwtAlgorithm algorithm;  // what the token says of itself: never used to choose how it is verified
+  JwtAlgorithm algorithm;  // what the token says of itself: never changes how a key is used
   std::optional<std::string> key_id;
   std::string claims;  // JSON text, to be read after the signature was found good
   std::string signed_part;

@@ -11,13 +11,11 @@
 if [[ $# -eq 0 ]]; then
   exec 57<&0 58>&3 59>&1 60>&2 </dev/null 3>&-
   unset CLOCHE_EVENT_FD
-  __cloche_flags='' __cloche_status=0
-  printf 'ready %s\0' "$$" >&58
+  __cloche_flags='' __cloche_status=0 __cloche_id=''
 else
   source /dev/fd/56 2>/dev/null
   exec 56<&-
-  __cloche_status=$2
-  builtin printf 'moved %s %s %s\0' "$1" "$2" "${PWD-}" >&58
+  __cloche_status=$2 __cloche_id=$1
   builtin set --
 fi
 __cloche_running='' __cloche_left=''
@@ -40,6 +38,11 @@ __cloche_hand_over() {
 __cloche_leave='[[ ! $__cloche_running || $BASH_COMMAND == __cloche_* ]] || builtin exit 130'
 builtin trap '__cloche_hand_over $? $-' EXIT
 builtin trap '[[ ! $__cloche_running ]] || { __cloche_left=1; builtin set -T; builtin trap "$__cloche_leave" DEBUG; }' 39
+if [[ $__cloche_id ]]; then
+  builtin printf 'moved %s %s %s\0' "$__cloche_id" "$__cloche_status" "${PWD-}" >&58
+else
+  builtin printf 'ready %s\0' "$$" >&58
+fi
 
 # The condition of the inner loop tells how the last command ended and takes the next one; a `break` or `continue` of a
 # command's own leads back to it. What it does is hidden from set -x by its redirection, and from -e and -u by their

@@ -4,8 +4,8 @@
 
 namespace cloche {
 
-void CallOutput::take(ExecOutput piece) {
-  Lane& lane = piece.source == ExecOutput::Source::err ? err_ : out_;
+void CallOutput::take(ContextOutput piece) {
+  Lane& lane = piece.source == ContextOutput::Source::err ? err_ : out_;
   lane.produced += piece.bytes.size();
   const std::size_t room = caps_.keep_output.count - lane.kept.size();
   if (room == 0 || piece.bytes.empty()) return;

@@ -9,7 +9,7 @@ class CallOutput {
  public:
   CallOutput(ContextCaps caps, ContextListener listener) : caps_(caps), listener_(std::move(listener)) {}
 
-  void take(ExecOutput piece);
+  void take(ContextOutput piece);
   // Nobody listens any more.
   void mute() { listener_ = nullptr; }
   // One of the two printed more than a call may.

@@ -8,7 +8,6 @@
 
 #include "cloche/bytes.hpp"
 #include "cloche/outcome.hpp"
-#include "sandbox/exec.hpp"
 
 namespace cloche {
 
@@ -50,7 +49,12 @@ struct CallResult {
   bool truncated() const { return out_totals.dropped.count > 0 || err_totals.dropped.count > 0; }
 };
 
+// A piece of what a call printed.
+struct ContextOutput {
+  enum class Source { out, err } source = Source::out;
+  std::string bytes;
+};
 // Called with each piece of output as it comes, within the cap on what is kept.
-using ContextListener = std::function<void(const ExecOutput&)>;
+using ContextListener = std::function<void(const ContextOutput&)>;
 
 }  // namespace cloche

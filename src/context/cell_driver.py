@@ -182,7 +182,7 @@ def _send(record):
 def _serve(request, number, main):
     global _running, _figures, _interrupts
     # An interrupt meant for an earlier cell must not reach this one: it is waited for.
-    patience = time.monotonic() + 1
+    patience = time.monotonic() + 0.5
     while _interrupts < request["interrupts"] and time.monotonic() < patience:
         time.sleep(0.002)
     _interrupts = request["interrupts"]

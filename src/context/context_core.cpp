@@ -210,7 +210,7 @@ Task<Result<CoreResult>> ContextCore::State::perform(Job& job) {
   }
   Bytes late;
   while (auto item = interpreter ? interpreter->take() : std::nullopt) {
-    if (const auto* output = std::get_if<ExecOutput>(&*item)) late.count += output->bytes.size();
+    if (const auto* output = std::get_if<ContextOutput>(&*item)) late.count += output->bytes.size();
   }
   if (interpreter && interpreter->ended()) note_loss(result);
   if (!interpreter) {
@@ -256,7 +256,7 @@ Task<Status> ContextCore::State::launch(ExecSpec program, Deadline deadline) {
     while (auto item = fresh->take()) {
       if (const auto* event = std::get_if<DriverEvent>(&*item)) {
         if (const auto* ready = std::get_if<DriverReady>(event)) fresh->pid = ready->pid;
-      } else if (const auto& output = std::get<ExecOutput>(*item); err.size() < error_excerpt) {
+      } else if (const auto& output = std::get<ContextOutput>(*item); err.size() < error_excerpt) {
         err += output.bytes.substr(0, error_excerpt);
       }
     }
@@ -292,7 +292,7 @@ void ContextCore::State::note_loss(CoreResult& result) {
 
 Task<> ContextCore::State::converse(Job& job, CoreResult& result) {
   const std::string id = random_hex(8);
-  CallOutput output(job.call.caps, [&job](const ExecOutput& piece) {
+  CallOutput output(job.call.caps, [&job](const ContextOutput& piece) {
     if (!job.abandoned && job.call.listener) job.call.listener(piece);
   });
   const auto begun = std::chrono::steady_clock::now();
@@ -308,7 +308,7 @@ Task<> ContextCore::State::converse(Job& job, CoreResult& result) {
   bool given_up = !sent;  // half a request: nothing sensible can follow
   while (!end && !interpreter->ended() && !given_up) {
     while (auto item = interpreter->take()) {
-      if (auto* piece = std::get_if<ExecOutput>(&*item)) {
+      if (auto* piece = std::get_if<ContextOutput>(&*item)) {
         output.take(std::move(*piece));
         if (output.over_limit()) break;
         continue;
@@ -369,7 +369,7 @@ Task<bool> ContextCore::State::settle(CallOutput& output) {
   if (!sent) co_return false;
   while (!interpreter->ended() && !deadline.passed()) {
     while (auto item = interpreter->take()) {
-      if (auto* piece = std::get_if<ExecOutput>(&*item)) {
+      if (auto* piece = std::get_if<ContextOutput>(&*item)) {
         output.take(std::move(*piece));
       } else if (const auto* over = std::get_if<DriverEnd>(&std::get<DriverEvent>(*item))) {
         if (over->id == id) co_return true;
@@ -385,7 +385,7 @@ Task<> ContextCore::State::force_end(CoreResult& result, CallOutput& output) {
   const Deadline deadline = Deadline::after(kill_patience);
   while (!interpreter->ended() && !deadline.passed()) {
     while (auto item = interpreter->take()) {
-      if (auto* piece = std::get_if<ExecOutput>(&*item)) output.take(std::move(*piece));
+      if (auto* piece = std::get_if<ContextOutput>(&*item)) output.take(std::move(*piece));
     }
     if (!interpreter->ended()) co_await wake->wait(deadline);
   }

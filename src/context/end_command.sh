@@ -1,12 +1,13 @@
-# Ends what a command has started in a shell that lives on: SHELL SIGNAL MARK JOB... Says how many processes it found.
+# Ends what a command has started in a shell that lives on: SHELL LEAVE SIGNAL MARK JOB... Says how many processes it
+# found.
 #
 # The command's are those that descend from the shell, or lost their parent and went to the shell's own, and started at
-# MARK (hundredths of a second since boot) or later; the shell's JOBs of before are not. The shell itself gets signal 39,
-# by which its driver leaves the command.
-shell=$1 signal=$2 mark=$3
-shift 3
+# MARK (hundredths of a second since boot) or later; the shell's JOBs of before are not. The shell itself gets the signal
+# LEAVE: 39, by which its driver leaves the command, or 0, which does nothing.
+shell=$1 leave=$2 signal=$3 mark=$4
+shift 4
 jobs=" $* "
-kill -39 "$shell" 2>/dev/null
+kill -"$leave" "$shell" 2>/dev/null
 
 rows= reaper=0
 for file in /proc/[0-9]*/stat; do

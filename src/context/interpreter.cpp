@@ -26,8 +26,12 @@ Task<> Interpreter::pump(std::shared_ptr<Interpreter> self) {
       if (output.source == ExecOutput::Source::event) {
         self->take_events(output.bytes);
       } else {
+        const bool is_err = output.source == ExecOutput::Source::err;
         const std::size_t size = output.bytes.size();
-        self->put(std::move(output), size);
+        ContextOutput printed;
+        printed.source = is_err ? ContextOutput::Source::err : ContextOutput::Source::out;
+        printed.bytes = std::move(output.bytes);
+        self->put(std::move(printed), size);
       }
     }
     self->wake_->notify();

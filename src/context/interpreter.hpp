@@ -7,6 +7,7 @@
 #include <string>
 #include <variant>
 
+#include "context/call_result.hpp"
 #include "context/driver_reader.hpp"
 #include "core/event.hpp"
 #include "sandbox/exec.hpp"
@@ -23,7 +24,7 @@ class Interpreter {
   // Keeps `self` alive; its owner cancels and joins it.
   static Task<> pump(std::shared_ptr<Interpreter> self);
 
-  using Item = std::variant<ExecOutput, DriverEvent>;
+  using Item = std::variant<ContextOutput, DriverEvent>;
   std::optional<Item> take();
   bool has_more() const { return !inbox_.empty(); }
   bool runs() const { return !ended_ && breach_.empty(); }

@@ -1,15 +1,13 @@
 # shellcheck shell=sh
 # The shell driver for a sh that is no bash; bash_driver.sh says how the two speak. Descriptors are 6 to 9 here, since
 # such a shell has no larger ones, and the state handed to a successor is without functions, which it cannot print.
-__cloche_driver=$1 __cloche_status=0 __cloche_flags=''
+__cloche_driver=$1 __cloche_status=0 __cloche_flags='' __cloche_id=''
 if [ $# -eq 1 ]; then
   exec 6<&0 7>&3 8>&1 9>&2 </dev/null 3>&-
   unset CLOCHE_EVENT_FD
-  printf 'ready %s\0' "$$" >&7
 else
   eval "$4" 2>/dev/null
-  __cloche_status=$3
-  printf 'moved %s %s %s\0' "$2" "$3" "${PWD-}" >&7
+  __cloche_status=$3 __cloche_id=$2
 fi
 set --
 __cloche_running=''
@@ -23,6 +21,11 @@ __cloche_flags=$2" </dev/null >&8 2>&9
 }
 trap '__cloche_hand_over $? "$-"' EXIT
 trap '[ -z "$__cloche_running" ] || exit 130' 39
+if [ -n "$__cloche_id" ]; then
+  printf 'moved %s %s %s\0' "$__cloche_id" "$__cloche_status" "${PWD-}" >&7
+else
+  printf 'ready %s\0' "$$" >&7
+fi
 while :; do
   while
     {

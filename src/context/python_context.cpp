@@ -14,6 +14,8 @@ constexpr const char* start_driver =
     "import sys; space = {'__name__': 'cloche_cells'}; "
     "exec(compile(sys.argv[1], '<cloche_cells>', 'exec'), space); space['run']()";
 
+constexpr int most_interrupts = 2;
+
 class PythonDialect final : public Dialect {
  public:
   explicit PythonDialect(PythonContextOptions options) : options_(std::move(options)) {}
@@ -30,14 +32,14 @@ class PythonDialect final : public Dialect {
     return {std::move(spec)};
   }
 
-  // Once: what a cell did not end by, it will not end by either when told again.
+  // Twice: a first one is lost on a cell that waits for a program, which gets it, too, and ends by it.
   Task<bool> interrupt(LiveSandbox&, Interpreter& interpreter, int attempt) override {
-    if (attempt > 0) co_return false;
+    if (attempt >= most_interrupts) co_return false;
     ++interpreter.interrupts;
     interpreter.exec().signal(SIGINT, wire::SignalTarget::group);
     co_return true;
   }
-  std::chrono::milliseconds grace() const override { return options_.grace; }
+  std::chrono::milliseconds grace() const override { return options_.grace / most_interrupts; }
 
   // Threads and programs that a cell started may go on; what they print is theirs.
   Task<bool> sweep(LiveSandbox&, Interpreter&) override { co_return true; }

@@ -14,6 +14,9 @@ constexpr std::size_t longest_directory = 4000;
 // What a command started is looked for so often, until nothing is found.
 constexpr int most_sweeps = 10;
 constexpr int most_interrupts = 3;
+// Makes the shell's driver leave a command; no program has a use for it.
+constexpr int leave_signal = 39;
+constexpr int no_signal = 0;
 constexpr std::chrono::seconds sweep_limit{5};
 
 ExecSpec bash(ExecSpec spec) {
@@ -56,7 +59,7 @@ class ShellDialect final : public Dialect {
   Task<bool> interrupt(LiveSandbox& sandbox, Interpreter& interpreter, int attempt) override {
     if (attempt >= most_interrupts) co_return false;
     const std::string signal = attempt == 0 ? "TERM" : "KILL";
-    auto found = co_await end_command(sandbox, interpreter, signal);
+    auto found = co_await end_command(sandbox, interpreter, leave_signal, signal);
     co_return found.has_value();
   }
   std::chrono::milliseconds grace() const override { return options_.grace; }
@@ -64,7 +67,7 @@ class ShellDialect final : public Dialect {
   Task<bool> sweep(LiveSandbox& sandbox, Interpreter& interpreter) override {
     const std::string signal = "KILL";
     for (int round = 0; round < most_sweeps; ++round) {
-      auto found = co_await end_command(sandbox, interpreter, signal);
+      auto found = co_await end_command(sandbox, interpreter, no_signal, signal);
       if (!found) co_return false;
       if (*found == 0) co_return true;
     }
@@ -81,11 +84,13 @@ class ShellDialect final : public Dialect {
   }
 
   // Sends a signal to the processes that the command under way has started, as the sandbox's user; how many there were.
-  Task<std::optional<std::uint32_t>> end_command(LiveSandbox& sandbox, Interpreter& interpreter, std::string signal) {
+  Task<std::optional<std::uint32_t>> end_command(LiveSandbox& sandbox, Interpreter& interpreter, int to_shell,
+                                                 std::string signal) {
     const CommandBegin begin = parse_begin(interpreter.begin);
     ExecSpec spec;
-    spec.argv = {"/bin/sh",         "-c",      end_command_script, "sh", std::to_string(interpreter.pid),
-                 std::move(signal), begin.mark};
+    spec.argv = {"/bin/sh", "-c", end_command_script, "sh", std::to_string(interpreter.pid), std::to_string(to_shell)};
+    spec.argv.push_back(std::move(signal));
+    spec.argv.push_back(begin.mark);
     for (const std::uint32_t pid : begin.jobs) spec.argv.push_back(std::to_string(pid));
     spec.cwd = "/";
     spec.wall_limit = sweep_limit;

@@ -209,7 +209,7 @@ TEST_F(ShellContextTest, CommandThatRunsTooLong_IsEndedAndTheNextOneIsClean) {
         "echo on; setsid sleep 100; sleep 100; echo not",
         "echo on; f() { g() { sleep 100; }; g; echo not; } >/dev/null; f",
         "echo on; (sleep 0.6; echo not) & sleep 100",
-        "echo on; wait",
+        "echo on; sleep 100 & wait; echo not",
         "echo on; mkfifo /tmp/p$$ 2>/dev/null; read y </tmp/p$$; echo not",
         "echo on; python3 -c 'import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(100)'; echo not",
         "echo on; trap 'echo not' TERM INT; sleep 100",
@@ -286,7 +286,7 @@ TEST_F(ShellContextTest, CallerThatGoesAway_LeavesTheNextCommandClean) {
     callers.spawn("caller", [&]() -> Task<> {
       CommandRequest request;
       request.command = "x=1; while :; do echo on; sleep 0.01; done";
-      ContextListener listener = [&](const ExecOutput&) {
+      ContextListener listener = [&](const ContextOutput&) {
         on = true;
         printed.notify();
       };

@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include <deque>
-
 #include "backend/oci/files.hpp"
 #include "images/mirror.hpp"
 #include "images/process.hpp"
@@ -17,9 +15,10 @@ namespace {
 // brings all of Perl.
 constexpr const char* merged_usr_hooks = "/usr/share/mmdebstrap/hooks/merged-usr";
 
-// What dpkg need not even unpack. Only documents and the like: a package may count on its other files.
+// What dpkg need not even unpack. Only this: packages count on other files while they are set up, as Java's does on the
+// directories of manuals.
 bool can_be_left_packed(std::string_view dropped) {
-  return dropped.starts_with("/usr/share/") && dropped.ends_with("/*");
+  return dropped == "/usr/share/doc/*" || dropped == "/usr/share/locale/*";
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -45,14 +44,14 @@ std::vector<std::string> arguments_for(const Recipe& recipe, const Mirror& mirro
   return argv;
 }
 
-// The last complaints among what mmdebstrap, apt and dpkg said.
+// The first complaints among what mmdebstrap, apt and dpkg said; later ones follow from them.
 class Complaints {
  public:
   void look_at(std::string_view line) {
-    if (!line.starts_with("E: ") && !line.starts_with("Err:") && !line.starts_with("dpkg: error")) return;
-    constexpr std::size_t longest = 240;
+    const bool complains = line.starts_with("E: ") || line.starts_with("Err:") || line.starts_with("dpkg: error") ||
+                           line.find(": error: ") != line.npos;
+    if (!complains || said_.size() >= most) return;
     said_.push_back(std::string(line.substr(0, longest)) + (line.size() > longest ? "…" : ""));
-    if (said_.size() > 3) said_.pop_front();
   }
   std::string text() const {
     std::string all;
@@ -61,7 +60,9 @@ class Complaints {
   }
 
  private:
-  std::deque<std::string> said_;
+  static constexpr std::size_t most = 3;
+  static constexpr std::size_t longest = 240;
+  std::vector<std::string> said_;
 };
 
 }  // namespace

@@ -55,6 +55,9 @@ std::vector<wire::Rlimit> rlimits(const ExecSpec& spec, const Limits& limits) {
     by_resource[resource] = {static_cast<std::uint32_t>(resource), soft, hard};
   };
   set(RLIMIT_CORE, 0, 0);
+  // Counted beyond the sandbox: without these, one could use up what all have.
+  set(RLIMIT_MSGQUEUE, 256 * 1024, 256 * 1024);
+  set(RLIMIT_SIGPENDING, 4096, 4096);
   set(RLIMIT_FSIZE, limits.file_size.count, limits.file_size.count);
   set(RLIMIT_NOFILE, limits.open_files, limits.open_files);
   for (const Rlimit& limit : spec.rlimits) set(limit.resource, limit.soft, limit.hard);

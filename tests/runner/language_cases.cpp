@@ -24,6 +24,10 @@ const Sample samples[] = {
      "print('h\xc3\xa9llo \xe2\x82\xac \xf0\x9f\x8c\xb1')\n"},
     {"javascript", "node", "process.stdin.pipe(process.stdout)\n", "process.exit(3)\n", "process.abort()\n",
      "let = = 3\n", "for (;;) {}\n", "console.log('h\xc3\xa9llo \xe2\x82\xac \xf0\x9f\x8c\xb1')\n"},
+    // Debian's Node brings its types for TypeScript.
+    {"typescript", "/usr/share/nodejs/@types/node/index.d.ts", "process.stdin.pipe(process.stdout);\n",
+     "process.exit(3);\n", "process.abort();\n", "const n: number = 'text';\n", "for (;;) {}\n",
+     "const s: string = 'h\xc3\xa9llo \xe2\x82\xac \xf0\x9f\x8c\xb1';\nconsole.log(s);\n"},
     {"bash", "bash", "cat\n", "exit 3\n", "kill -ABRT $$\n", "if then (\n", "while :; do :; done\n",
      "echo 'h\xc3\xa9llo \xe2\x82\xac \xf0\x9f\x8c\xb1'\n"},
     {"c", "gcc",

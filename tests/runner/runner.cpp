@@ -1,5 +1,7 @@
 #include "runner/runner.hpp"
 
+#include <filesystem>
+
 #include <unistd.h>
 
 #include "core/ids.hpp"
@@ -41,7 +43,7 @@ ManagerOptions RunnerOn::options(std::uint32_t size, std::uint32_t limit) const 
   profile.pool.reset_timeout = 20s;  // a machine under test is slow
   ManagerOptions options;
   options.profiles.push_back(std::move(profile));
-  for (const char* name : {"python", "bash", "cpp", "java", "node", "ruby", "go", "rust"})
+  for (const char* name : {"python", "bash", "cpp", "java", "node", "ruby", "php", "go", "rust", "csharp"})
     options.aliases[name] = "box";
   options.drain_timeout = 10s;
   return options;
@@ -107,8 +109,11 @@ Report RunnerOn::judge(Submission submission, ManagerOptions options) {
 
 bool RunnerOn::has(const std::string& program) const {
   // What /etc/alternatives names is not in docker's image.
-  const bool by_alternative = target().backend == "docker" && program == "javac";
-  return !by_alternative && ::access(("/usr/bin/" + program).c_str(), X_OK) == 0;
+  const std::string path = program.starts_with('/') ? program : "/usr/bin/" + program;
+  std::error_code no_link;
+  const auto leads_to = std::filesystem::read_symlink(path, no_link).string();
+  const bool by_alternative = target().backend == "docker" && leads_to.starts_with("/etc/alternatives");
+  return !by_alternative && ::access(path.c_str(), F_OK) == 0;
 }
 
 bool RunnerOn::lacks(const std::string& program) {

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -104,6 +105,11 @@ NO_SANITIZE int child_main(void* argument) {
     if (::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) give_up(plan, "part from the mounts");
     for (std::size_t i = 0; i < plan.mount_count; ++i) do_mount_step(plan, plan.mounts[i]);
   }
+  // The kernel counts these for all user namespaces together, up to what their maker may have. Programs have limits of
+  // their own, so that one sandbox cannot use up what its neighbours need.
+  const rlimit unlimited{RLIM_INFINITY, RLIM_INFINITY};
+  ::setrlimit(RLIMIT_MSGQUEUE, &unlimited);
+  ::setrlimit(RLIMIT_SIGPENDING, &unlimited);
   ::setsid();  // a terminal's signals are for the server
   ::umask(0022);
   // Away from 0 to 2 first, so that none of them is overwritten before it is used.

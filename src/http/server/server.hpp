@@ -25,9 +25,9 @@ struct ServerCertificate {
 };
 
 struct ListenTcp {
-  std::string host;                                   // an address or a name; "::" takes IPv4 clients too
-  std::uint16_t port = 0;                             // 0: any that is free
-  std::optional<ServerCertificate> certificate = {};  // with one, TLS 1.2 or later is spoken
+  std::string host;                              // an address or a name; "::" takes IPv4 clients too
+  std::uint16_t port = 0;                        // 0: any that is free
+  std::optional<ServerCertificate> certificate;  // with one, TLS 1.2 or later is spoken
 };
 
 // A socket file that nobody answers on is replaced, anything else that has the name is not. It is removed at the end.

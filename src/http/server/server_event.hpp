@@ -11,10 +11,10 @@
 namespace cloche::http {
 
 struct ServerEvent {
-  std::string name;                                     // none: the client takes it for a "message"
-  std::string id;                                       // what a client that comes back tells in Last-Event-ID
-  std::string data;                                     // UTF-8, any number of lines
-  std::optional<std::chrono::milliseconds> retry = {};  // after which a client that lost the line comes back
+  std::string name;                                // none: the client takes it for a "message"
+  std::string id;                                  // what a client that comes back tells in Last-Event-ID
+  std::string data;                                // UTF-8, any number of lines
+  std::optional<std::chrono::milliseconds> retry;  // after which a client that lost the line comes back
 };
 
 // `invalid_argument` when name or id would break out of its line.

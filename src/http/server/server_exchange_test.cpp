@@ -269,8 +269,9 @@ TEST_F(ServedExchange, HandlerThatThrowsOrSaysNothing_Makes500WithoutALeak) {
 }
 
 TEST_F(ServedExchange, IdThatIsNotSane_IsReplaced) {
+  const std::vector<std::string> ids{"a b", "\"><script>", "", std::string(65, 'x')};
   run([&]() -> Task<> {
-    for (const std::string id : {"a b", "\"><script>", "", std::string(65, 'x').c_str()}) {
+    for (const std::string& id : ids) {
       const Response answer = co_await ask("GET / HTTP/1.1\r\nHost: h\r\nX-Request-Id: " + id + "\r\n\r\n");
       EXPECT_EQ(answer.field("X-Request-Id").size(), 16u);
     }

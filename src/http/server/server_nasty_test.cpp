@@ -5,6 +5,7 @@ namespace cloche::http {
 namespace {
 
 using namespace std::chrono_literals;
+using namespace std::string_literals;
 using testing::RawClient;
 using testing::Served;
 
@@ -44,7 +45,7 @@ const Case cases[] = {
     {"folded field", "GET / HTTP/1.1\r\nHost: h\r\nX: a\r\n b\r\n\r\n", 400, Afterwards::closed},
     {"bare line feed", "GET / HTTP/1.1\nHost: h\n\n", 400, Afterwards::closed},
     {"bare carriage return", "GET / HTTP/1.1\rHost: h\r\n\r\n", 400, Afterwards::closed},
-    {"NUL in a field", std::string("GET / HTTP/1.1\r\nHost: h\r\nX: a\0b\r\n\r\n", 37), 400, Afterwards::closed},
+    {"NUL in a field", "GET / HTTP/1.1\r\nHost: h\r\nX: a\0b\r\n\r\n"s, 400, Afterwards::closed},
     {"blank before the colon", "GET / HTTP/1.1\r\nHost : h\r\n\r\n", 400, Afterwards::closed},
     {"no Host", "GET / HTTP/1.1\r\n\r\n", 400, Afterwards::closed},
     {"two Hosts", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, Afterwards::closed},
@@ -64,7 +65,7 @@ const Case cases[] = {
     {"field without end", "GET / HTTP/1.1\r\nHost: h\r\nX: " + std::string(20'000, 'x'), 431, Afterwards::closed},
     {"body too long", post + "Content-Length: 2000000\r\n\r\n", 413, Afterwards::closed},
     {"HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505, Afterwards::closed},
-    {"TLS", std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11), 400, Afterwards::closed},
+    {"TLS", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"s, 400, Afterwards::closed},
     {"odd expectation", post + "Content-Length: 1\r\nExpect: x\r\n\r\n", 417, Afterwards::closed},
 };
 
