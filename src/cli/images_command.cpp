@@ -165,6 +165,7 @@ int build_images(const ImagesFlags& flags) {
         ended = fail(std::move(report).error().at("image " + recipe.name));
         co_return;
       }
+      if (!report->remark.empty()) std::fprintf(stderr, "%s: %s\n", recipe.name.c_str(), report->remark.c_str());
       Made made;
       made.name = recipe.name;
       made.backend = flags.engine.backend;

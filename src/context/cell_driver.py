@@ -69,11 +69,16 @@ class _Figures:
 class _PyplotFinder:
     """Sees matplotlib.pyplot being imported by whoever wants it, so that its show() is ours from the start."""
 
+    asks_others = False
+
     def find_spec(self, name, path=None, target=None):
-        if name != "matplotlib.pyplot":
+        if name != "matplotlib.pyplot" or self.asks_others:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
+        self.asks_others = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self.asks_others = False
         if spec is not None and spec.loader is not None:
             load = spec.loader.exec_module
 

@@ -18,11 +18,11 @@ TEST(CellRequest, OddCodeAndInput_TravelAsOneLineAndThenBytes) {
   frame.interrupts = 2;
   frame.figure_prefix = "/w/f-";
   EXPECT_EQ(to_driver_input(request, frame),
-            R"({"id":"0a","code":"print('\n\"ü')","interrupts":2,"figures":"/w/f-","most_figures":20,"input":4
-})" +
-                std::string("\na\nb\0", 5));
-request.input.reset();
-EXPECT_TRUE(to_driver_input(request, frame).ends_with("20}\n"));
+            R"j({"id":"0a","code":"print('\n\"ü')","interrupts":2,"figures":"/w/f-","most_figures":20,"input":4})j"
+            "\na\nb" +
+                std::string(1, '\0'));
+  request.input.reset();
+  EXPECT_TRUE(to_driver_input(request, frame).ends_with("20}\n"));
 }
 
 TEST(CellRequest, ThatMakesNoSense_IsRefused) {

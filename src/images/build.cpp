@@ -112,7 +112,7 @@ Task<Result<BuildReport>> Builder::build_docker(Recipe recipe, oci::Watch watch)
       co_return fail(std::move(error));
     }
     if (!base) {
-      progress_("no registry can be used (" + base.error().message + "): taking Debian's packages");
+      report.remark = "no registry can be used, so Debian's packages are: " + base.error().message;
       report.method = Method::offline;
     }
   }

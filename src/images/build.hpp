@@ -37,6 +37,7 @@ struct BuildReport {
   Method method = Method::offline;
   std::string image;  // what a profile names: a path or a tag
   std::uint64_t bytes = 0;
+  std::string remark;  // why it was not made in the first of two ways
 };
 
 struct ImageState {

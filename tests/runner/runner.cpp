@@ -1,8 +1,8 @@
 #include "runner/runner.hpp"
 
-#include <filesystem>
-
 #include <unistd.h>
+
+#include <filesystem>
 
 #include "core/ids.hpp"
 
@@ -36,7 +36,11 @@ ManagerOptions RunnerOn::options(std::uint32_t size, std::uint32_t limit) const 
   profile.sandbox = testing_support::spec_for(target());
   profile.sandbox.work_dir = "/app";
   // The image has no compilers. It is of the same Debian, so the host's /usr fits it.
-  if (target().backend == "docker") profile.sandbox.mounts.push_back({"/usr", "/usr", Access::read_only});
+  if (target().backend == "docker") {
+    for (const char* place : {"/usr", "/etc/alternatives", "/etc/java-17-openjdk", "/etc/php"}) {
+      if (std::filesystem::exists(place)) profile.sandbox.mounts.push_back({place, place, Access::read_only});
+    }
+  }
   profile.pool.pool_size = size;
   profile.pool.scale_limit = limit;
   profile.pool.wait_timeout = 60s;
@@ -108,12 +112,8 @@ Report RunnerOn::judge(Submission submission, ManagerOptions options) {
 }
 
 bool RunnerOn::has(const std::string& program) const {
-  // What /etc/alternatives names is not in docker's image.
   const std::string path = program.starts_with('/') ? program : "/usr/bin/" + program;
-  std::error_code no_link;
-  const auto leads_to = std::filesystem::read_symlink(path, no_link).string();
-  const bool by_alternative = target().backend == "docker" && leads_to.starts_with("/etc/alternatives");
-  return !by_alternative && ::access(path.c_str(), F_OK) == 0;
+  return ::access(path.c_str(), F_OK) == 0;
 }
 
 bool RunnerOn::lacks(const std::string& program) {

@@ -122,7 +122,9 @@ RUNNER(SourceInOddEncodings_RunsAsTheInterpreterTakesIt) {
 }
 
 RUNNER(BadSubmissions_AreErrorsWithoutAVerdict) {
-  in_runner(options(0, 1), [](runner::CodeRunner& runner) -> Task<> {
+  ManagerOptions without_php = options(0, 1);
+  without_php.aliases.erase("php");
+  in_runner(without_php, [](runner::CodeRunner& runner) -> Task<> {
     Submission unknown = in_language("cobol", "x");
     auto refused = co_await runner.run(unknown);
     EXPECT_FALSE(refused);
