@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
 #include "backend/oci/files.hpp"
@@ -109,7 +110,13 @@ Result<std::string> ImageStore::root_of(const std::string& image, const Watch& w
     return fail_errno("image " + image);
   }
   if (S_ISDIR(about.st_mode)) {
-    if (!path_exists(image + "/oci-layout")) return image;
+    if (!path_exists(image + "/oci-layout")) {
+      // A link may be swapped at any moment; all mounts of one sandbox must come from the same place.
+      std::error_code error;
+      auto resolved = std::filesystem::canonical(image, error);
+      if (error) return fail(errno_error("image " + image, error.value()));
+      return resolved.string();
+    }
     return unpack_once(image, Packing::layout, watch);
   }
   if (S_ISREG(about.st_mode)) return unpack_once(image, Packing::archive, watch);

@@ -28,10 +28,11 @@ using asio::ip::tcp;
 const std::string get = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
 
 class Listening : public Served {
- protected:
+ public:
   Listening() { std::filesystem::create_directory(directory_); }
   ~Listening() override { std::filesystem::remove_all(directory_); }
 
+ protected:
   Task<Result<Response>> ask_at(Endpoint endpoint) {
     Client client(io_.get_executor(), endpoint);
     Request request;

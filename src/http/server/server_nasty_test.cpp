@@ -6,7 +6,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace std::string_literals;
-using testing::RawClient;
 using testing::Served;
 
 enum class Afterwards { closed, open };

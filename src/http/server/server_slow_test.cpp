@@ -6,7 +6,6 @@ namespace cloche::http {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::RawClient;
 using testing::Served;
 
 const std::string get = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";

@@ -12,7 +12,6 @@ namespace cloche::http {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::RawClient;
 using testing::Served;
 namespace beast = boost::beast;
 using asio::ip::tcp;

@@ -62,9 +62,10 @@ Task<std::string> RawClient::rest() {
   std::string all = std::exchange(unread_, {});
   for (;;) {
     const std::string more = co_await receive();
-    if (more.empty()) co_return all;
+    if (more.empty()) break;
     all += more;
   }
+  co_return all;
 }
 
 Task<bool> RawClient::ends() {

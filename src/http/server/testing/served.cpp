@@ -13,7 +13,7 @@ Served::Served() {
   };
 }
 
-void Served::run(std::function<Task<>()> body) {
+void Served::run(const std::function<Task<>()>& body) {
   server_.emplace(io_.get_executor(), options_, handler_);
   const bool ended = run_to_end(io_, [this, body]() -> Task<> {
     auto started = co_await server_->start();

@@ -19,7 +19,7 @@ class Served : public ::testing::Test {
   Served();
 
   // Starts the server with `options_` and `handler_`, runs the test's coroutine, and shuts the server down.
-  void run(std::function<Task<>()> body);
+  void run(const std::function<Task<>()>& body);
 
   std::uint16_t port() const { return server_->listens_on().front().port; }
   Task<std::unique_ptr<RawClient>> connect();
