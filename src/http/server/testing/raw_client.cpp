@@ -70,7 +70,8 @@ Task<std::string> RawClient::rest() {
 
 Task<bool> RawClient::ends() {
   const std::string left = co_await rest();
-  co_return left.empty();
+  const bool silent = left.empty();
+  co_return silent;
 }
 
 void RawClient::close() {
