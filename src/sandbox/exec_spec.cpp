@@ -49,15 +49,17 @@ std::vector<std::string> environment(const ExecSpec& spec, const SandboxSpec& sa
   return entries;
 }
 
-std::vector<wire::Rlimit> rlimits(const ExecSpec& spec, const Limits& limits) {
+std::vector<wire::Rlimit> rlimits(const ExecSpec& spec, const Limits& limits, Kernel kernel) {
   std::map<int, wire::Rlimit> by_resource;
   const auto set = [&](int resource, std::uint64_t soft, std::uint64_t hard) {
     by_resource[resource] = {static_cast<std::uint32_t>(resource), soft, hard};
   };
   set(RLIMIT_CORE, 0, 0);
-  // Counted beyond the sandbox: without these, one could use up what all have.
-  set(RLIMIT_MSGQUEUE, 256 * 1024, 256 * 1024);
-  set(RLIMIT_SIGPENDING, 4096, 4096);
+  if (kernel == Kernel::shared) {
+    // Counted beyond the sandbox: without these, one could use up what all have.
+    set(RLIMIT_MSGQUEUE, 256 * 1024, 256 * 1024);
+    set(RLIMIT_SIGPENDING, 4096, 4096);
+  }
   set(RLIMIT_FSIZE, limits.file_size.count, limits.file_size.count);
   set(RLIMIT_NOFILE, limits.open_files, limits.open_files);
   for (const Rlimit& limit : spec.rlimits) set(limit.resource, limit.soft, limit.hard);
@@ -72,7 +74,8 @@ std::uint64_t in_ms(const std::optional<std::chrono::milliseconds>& span) {
 
 }  // namespace
 
-Result<wire::ExecRequest> to_request(const ExecSpec& spec, const SandboxSpec& sandbox, const Limits& limits) {
+Result<wire::ExecRequest> to_request(const ExecSpec& spec, const SandboxSpec& sandbox, const Limits& limits,
+                                     Kernel kernel) {
   CLOCHE_CHECK(validate(spec));
   wire::ExecRequest request;
   request.argv = spec.argv;
@@ -86,7 +89,7 @@ Result<wire::ExecRequest> to_request(const ExecSpec& spec, const SandboxSpec& sa
   request.cpu_ms = in_ms(spec.cpu_limit);
   request.keep_bytes = spec.keep_output.count;
   request.stop_bytes = spec.stop_output.count;
-  request.rlimits = rlimits(spec, limits);
+  request.rlimits = rlimits(spec, limits, kernel);
   request.umask = spec.umask;
   request.background = spec.lifetime == Lifetime::background;
   request.zygote = spec.zygote;

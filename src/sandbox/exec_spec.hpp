@@ -8,7 +8,12 @@
 
 namespace cloche {
 
+// Whether a sandbox shares the host's kernel, and what that counts, with its neighbours, or has one of its own
+// (gVisor).
+enum class Kernel { shared, own };
+
 // Refuses what makes no sense. The limits are those that hold now; they may have changed since the sandbox was made.
-Result<wire::ExecRequest> to_request(const ExecSpec& spec, const SandboxSpec& sandbox, const Limits& limits);
+Result<wire::ExecRequest> to_request(const ExecSpec& spec, const SandboxSpec& sandbox, const Limits& limits,
+                                     Kernel kernel);
 
 }  // namespace cloche

@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <csignal>
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/read.hpp>
@@ -188,6 +189,7 @@ class FakeBackend final : public Backend {
 }  // namespace
 
 std::unique_ptr<Backend> create_fake_backend(Executor executor, FakeOptions options) {
+  std::signal(SIGPIPE, SIG_IGN);  // its channels are plain pipes, which an agent that was killed leaves broken
   return std::make_unique<FakeBackend>(std::move(executor), std::move(options));
 }
 
