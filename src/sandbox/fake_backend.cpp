@@ -116,10 +116,13 @@ class FakeBackend final : public Backend {
     UniqueFd out_read(out[0]);
     UniqueFd out_write(out[1]);
 
+    SandboxId id{"fake-" + random_hex(8)};
     std::vector<std::string> argv{options_.bubblewrap,
                                   "--unshare-pid",
                                   "--unshare-ipc",
                                   "--unshare-uts",
+                                  "--hostname",
+                                  id.value,
                                   "--unshare-net",
                                   "--unshare-cgroup-try",
                                   "--die-with-parent",
@@ -177,7 +180,6 @@ class FakeBackend final : public Backend {
     const int error = ::posix_spawnp(&pid, options_.bubblewrap.c_str(), &actions, nullptr, pointers.data(), environ);
     ::posix_spawn_file_actions_destroy(&actions);
     if (error != 0) return fail(errno_error("start " + options_.bubblewrap, error));
-    SandboxId id{"fake-" + random_hex(8)};
     auto channel = std::make_unique<PipeChannel>(executor_, std::move(in_write), std::move(out_read));
     return std::make_unique<FakeEnclosure>(std::move(id), std::move(spec), pid, std::move(channel));
   }

@@ -36,12 +36,13 @@ std::vector<pid_t> all_processes() {
   return pids;
 }
 
-bool descends_from(pid_t pid, pid_t ancestor) {
-  while (pid > 1) {
+// A fake sandbox's outermost process, bubblewrap itself, was given the sandbox's name as an argument.
+bool is_in_fake(pid_t pid, const std::string& sandbox_id) {
+  while (pid > 1 && pid != ::getpid()) {
+    if (read_proc(pid, "cmdline").find(sandbox_id) != std::string::npos) return true;
     const std::string parent = status_line(pid, "PPid:");
     if (parent.empty()) return false;
     pid = std::stoi(parent);
-    if (pid == ancestor) return true;
   }
   return false;
 }
@@ -68,7 +69,7 @@ std::vector<pid_t> processes_of(const Target& target, const std::string& sandbox
   if (cgroup.empty() && !target.is_fake()) return found;
   for (const pid_t pid : all_processes()) {
     const bool is_its =
-        target.is_fake() ? descends_from(pid, ::getpid()) : read_proc(pid, "cgroup").find(cgroup) != std::string::npos;
+        target.is_fake() ? is_in_fake(pid, sandbox_id) : read_proc(pid, "cgroup").find(cgroup) != std::string::npos;
     if (is_its && !has_ended(pid)) found.push_back(pid);
   }
   return found;

@@ -13,7 +13,7 @@ namespace cloche::testing_support {
 // The engine's name for a sandbox of the Docker backend; empty when it has none.
 std::string container_of(const std::string& sandbox_id);
 
-// All that run; of the fake backend, whose sandboxes have no cgroup, those of every sandbox of this process.
+// All that run.
 std::vector<pid_t> processes_of(const Target& target, const std::string& sandbox_id);
 
 // Process 1, the agent; on gVisor the kernel in which it lives. -1 when it is gone.
