@@ -1,0 +1,50 @@
+// Artifacts: files that a run made or changed in the workspace. They are found by their times of change, without
+// reading the tree's contents; only what is told of is read, once, for its checksum and type.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/bytes.hpp"
+#include "sandbox/files.hpp"
+
+namespace cloche::session {
+
+struct Artifact {
+  std::string path;  // relative to the workspace
+  std::string name;  // its last part
+  std::string content_type;
+  std::uint64_t size = 0;
+  std::string sha256;  // hexadecimal
+};
+
+struct ArtifactCaps {
+  std::uint32_t most = 100;
+  Bytes each = mib(64);  // a larger file is left out
+  Bytes all = mib(256);  // of those told of, together
+};
+
+struct ArtifactList {
+  std::vector<Artifact> artifacts;  // by path
+  std::uint64_t left_out = 0;       // files that were found and are not told of, because of the caps
+  bool cut = false;                 // the search itself was cut: there may be more
+};
+
+// What is in the workspace that was made or changed since this mark.
+class WorkspaceMark {
+ public:
+  // Now, by the sandbox's own clock.
+  static Task<Result<WorkspaceMark>> take(LiveSandbox& sandbox, std::string work_dir, Deadline deadline);
+  Task<Result<ArtifactList>> changes(LiveSandbox& sandbox, ArtifactCaps caps, Deadline deadline) const;
+
+ private:
+  std::string work_dir_;
+  std::int64_t since_ns_ = 0;
+};
+
+// From the first bytes, and from the name only where those say nothing: "image/png", "text/csv; charset=utf-8",
+// "application/octet-stream".
+std::string content_type_of(std::string_view name, std::string_view first_bytes);
+
+}  // namespace cloche::session

@@ -1,0 +1,69 @@
+// Runs code or a command in a session's sandbox, each as a fresh process that starts in the workspace, and finds what
+// it made there.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "cloche/submission.hpp"
+#include "runner/language_registry.hpp"
+#include "session/artifacts.hpp"
+#include "session/session.hpp"
+
+namespace cloche::session {
+
+struct Code {
+  std::string language;  // its name or another name for it, whatever the case
+  std::string text;
+};
+struct ShellLine {
+  std::string line;  // for bash where the sandbox has one, else for sh
+};
+
+struct RunRequest {
+  std::variant<Code, ShellLine> what;
+  std::string input;
+  std::map<std::string, std::string> env;            // over the session's
+  std::string work_dir;                              // relative to the workspace, where it stays; empty: the workspace
+  FileTree files;                                    // written into the workspace before; all or nothing
+  std::optional<std::chrono::milliseconds> timeout;  // of the run; the compile step has the language's own
+  Bytes keep_output = mib(1);                        // of stdout, and of stderr
+  ArtifactCaps artifacts;
+};
+
+struct RunOutput {
+  enum class Source { out, err } source = Source::out;
+  std::string bytes;
+};
+// Called with each piece of the program's output as it comes, within `keep_output`.
+using RunListener = std::function<void(const RunOutput&)>;
+
+struct RunResult {
+  Category category = Category::system_error;
+  Cause cause = Cause::none;
+  std::string reason;     // of whatever is not a success
+  CompileReport compile;  // `ran` only where the language has such a step
+  Outcome outcome;        // of the run; of the compile step where that failed
+  std::string out;
+  std::string err;
+  ArtifactList artifacts;
+
+  bool truncated() const { return outcome.out.dropped.count > 0 || outcome.err.dropped.count > 0; }
+};
+
+// `not_found` for an unknown language, `invalid_argument` for a request that makes no sense, `sandbox_lost` when the
+// sandbox dies, and then the session is lost. How the program ended is in the result. A caller that is cancelled takes
+// the program along.
+Task<Result<RunResult>> run_in_session(Session& session, const LanguageRegistry& languages, RunRequest request,
+                                       RunListener listener, Deadline deadline);
+
+// The same in the background (compiled first, in the foreground): it goes on without anybody, also over a crash of this
+// process. Its id is that of LiveSandbox::attach and list_background. Where compiling fails there is a result at once.
+Task<Result<std::variant<std::uint64_t, RunResult>>> start_in_background(Session& session,
+                                                                         const LanguageRegistry& languages,
+                                                                         RunRequest request, Deadline deadline);
+
+}  // namespace cloche::session

@@ -1,0 +1,139 @@
+// Session: a sandbox with its workspace, kept for one (tenant, session id), and what goes on in it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "auth/quotas.hpp"
+#include "core/event.hpp"
+#include "core/task_group.hpp"
+#include "pool/lease.hpp"
+
+namespace cloche::session {
+
+struct SessionKey {
+  std::string tenant;
+  std::string id;
+
+  auto operator<=>(const SessionKey&) const = default;
+};
+
+// How a session is made. Secrets are names; their values are looked up when they are bound.
+struct SessionOptions {
+  std::string profile;  // empty: the store's
+  std::map<std::string, std::string> env;
+  std::vector<std::string> secrets;
+  LimitOverrides limits;
+  std::optional<std::chrono::seconds> idle_timeout;  // instead of the store's
+
+  bool operator==(const SessionOptions&) const = default;
+};
+
+enum class SessionState {
+  live,
+  lost,    // its sandbox died; it says why until it is ended, or made anew
+  ending,  // takes no new calls
+};
+std::string_view to_string(SessionState state);
+
+using WallTime = std::chrono::system_clock::time_point;
+
+struct SessionInfo {
+  SessionKey key;
+  std::string profile;
+  SessionState state = SessionState::live;
+  std::string lost_because;
+  WallTime created;
+  WallTime last_used;
+  std::chrono::seconds idle_timeout{};
+  std::uint32_t calls = 0;  // under way
+  std::string sandbox;
+};
+
+// What a session's other rooms (contexts, runs) keep in it. It goes, in the order in which it came, before the sandbox.
+class SessionPart {
+ public:
+  virtual ~SessionPart() = default;
+  // The sandbox is about to go, or has gone: everything of this part ends, and is waited for.
+  virtual Task<> close() = 0;
+  // True while something goes on in it that must not be cut by the idle timeout.
+  virtual bool busy() const = 0;
+};
+
+// Belongs on the thread that owns all state; held by the store and by all who use it.
+class Session {
+ public:
+  Session(const Executor& executor, SessionKey key, SessionOptions options, WallTime created);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  const SessionKey& key() const { return key_; }
+  const SessionOptions& options() const { return options_; }
+  SessionState state() const;
+  SessionInfo info() const;
+
+  // Only while it is live. What is bound to the session (env, secrets, work directory) holds for programs run
+  // through the lease.
+  pool::Lease& lease() { return lease_; }
+  const Profile& profile() const { return *profile_; }
+  // Absolute: the workspace.
+  const std::string& work_dir() const { return lease_.binding().work_dir; }
+
+  // The one part of this type, made the first time it is asked for. `Part(Session&)`.
+  template <class Part>
+  Part& part() {
+    for (const auto& each : parts_) {
+      if (auto* found = dynamic_cast<Part*>(each.get())) return *found;
+    }
+    auto made = std::make_unique<Part>(*this);
+    Part& part = *made;
+    parts_.push_back(std::move(made));
+    return part;
+  }
+  const Executor& executor() const { return executor_; }
+
+ private:
+  friend class SessionStore;
+  friend class SessionUse;
+
+  bool busy() const;
+
+  Executor executor_;
+  SessionKey key_;
+  SessionOptions options_;
+  std::chrono::seconds idle_timeout_{};
+  WallTime created_;
+  WallTime last_used_;
+  std::shared_ptr<const Profile> profile_;
+  pool::Lease lease_;
+  auth::QuotaTicket ticket_;
+  bool ending_ = false;
+  std::uint32_t calls_ = 0;
+  Event calls_changed_;
+  std::vector<std::unique_ptr<SessionPart>> parts_;  // used only while the lease is there
+};
+
+// A call under way: as long as there is one, the session is not idle. Move-only.
+class SessionUse {
+ public:
+  explicit SessionUse(std::shared_ptr<Session> session);
+  SessionUse(SessionUse&&) noexcept = default;
+  SessionUse& operator=(SessionUse&& other) noexcept;
+  ~SessionUse() { end(); }
+
+  Session& operator*() const { return *session_; }
+  Session* operator->() const { return session_.get(); }
+  const std::shared_ptr<Session>& shared() const { return session_; }
+
+ private:
+  void end();
+
+  std::shared_ptr<Session> session_;
+};
+
+}  // namespace cloche::session

@@ -1,0 +1,80 @@
+// SessionStore: the sessions of a server: made on first use from a warm pool, ended when idle, found again after a
+// crash with their files and background execs.
+#pragma once
+
+#include "pool/manager.hpp"
+#include "session/record_file.hpp"
+#include "session/session.hpp"
+
+namespace cloche::session {
+
+struct StoreOptions {
+  std::string profile = "session";  // of sessions that name none
+  std::chrono::seconds idle_timeout{900};
+  std::uint32_t most = 50;  // of all tenants together; those of one tenant are limited by the quotas
+  std::string database;     // which sessions there are
+};
+
+enum class EndMode {
+  wait,  // calls under way finish first
+  cut,   // they fail
+};
+
+class SessionStore {
+ public:
+  // Manager and quotas outlive the store.
+  static Result<std::unique_ptr<SessionStore>> open(Executor executor, pool::Manager& manager, auth::Quotas& quotas,
+                                                    StoreOptions options);
+  ~SessionStore();
+  SessionStore(const SessionStore&) = delete;
+  SessionStore& operator=(const SessionStore&) = delete;
+
+  // After the manager's start: takes back what an earlier process held. Those whose sandbox did not survive are lost,
+  // and say so.
+  Status start();
+
+  // The session, made with the defaults if there is none. `sandbox_lost` with the cause when it was lost,
+  // `limit_reached` when there are too many.
+  Task<Result<SessionUse>> use(auth::AuthorizedTenant tenant, std::string id, Deadline deadline);
+  // Only one that is there: `not_found`.
+  Result<SessionUse> find(const auth::AuthorizedTenant& tenant, const std::string& id);
+  // A new one; in place of one that was lost. `already_exists` where one lives.
+  Task<Result<SessionInfo>> create(auth::AuthorizedTenant tenant, std::string id, SessionOptions options,
+                                   Deadline deadline);
+  // Of one tenant, or of all; in the order of their keys.
+  std::vector<SessionInfo> list(const std::optional<std::string>& tenant) const;
+  // `not_found` when there is none. Returns when its sandbox is out of its hands. With `wait`, calls that have not
+  // finished by the deadline are cut.
+  Task<Status> end(auth::AuthorizedTenant tenant, std::string id, EndMode mode, Deadline deadline);
+
+  std::size_t count() const { return sessions_.size(); }
+  const StoreOptions& options() const { return options_; }
+
+  // Ends all. No new ones are made from now on.
+  Task<> shut_down(Deadline deadline);
+
+ private:
+  SessionStore(Executor executor, pool::Manager& manager, auth::Quotas& quotas, std::unique_ptr<RecordFile> records,
+               StoreOptions options);
+  struct Making;
+
+  Status check_room() const;
+  Task<Result<std::shared_ptr<Session>>> make(auth::AuthorizedTenant tenant, std::string id, SessionOptions options,
+                                              Deadline deadline);
+  Task<Status> settle(Session& session, Deadline deadline);
+  Task<> end_session(std::shared_ptr<Session> session, EndMode mode, Deadline deadline);
+  Task<> reap();
+  void forget(const SessionKey& key);
+
+  Executor executor_;
+  pool::Manager& manager_;
+  auth::Quotas& quotas_;
+  std::unique_ptr<RecordFile> records_;
+  StoreOptions options_;
+  std::map<SessionKey, std::shared_ptr<Session>> sessions_;
+  std::map<SessionKey, std::shared_ptr<Making>> making_;
+  bool closed_ = false;
+  TaskGroup tasks_;
+};
+
+}  // namespace cloche::session
