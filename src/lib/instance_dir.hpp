@@ -16,6 +16,7 @@ class InstanceDir {
   static Result<std::unique_ptr<InstanceDir>> claim(const EngineOptions& options);
 
   std::string journal() const { return path_ + "/journal.db"; }
+  std::string sessions() const { return path_ + "/sessions.db"; }
 
  private:
   InstanceDir(std::string path, UniqueFd lock) : path_(std::move(path)), lock_(std::move(lock)) {}

@@ -9,9 +9,7 @@
 #include <vector>
 
 #include "core/result.hpp"
-
-struct sqlite3;
-struct sqlite3_stmt;
+#include "database/database.hpp"
 
 namespace cloche::pool {
 
@@ -39,9 +37,6 @@ class Journal {
   static Result<std::unique_ptr<Journal>> open(const std::string& path);
   // For those who leave nothing behind.
   static Result<std::unique_ptr<Journal>> open_in_memory() { return open(":memory:"); }
-  ~Journal();
-  Journal(const Journal&) = delete;
-  Journal& operator=(const Journal&) = delete;
 
   Status begin(const JournalEntry& entry);
   Status set_state(const std::string& name, JournalState state);
@@ -50,18 +45,14 @@ class Journal {
   Result<std::vector<JournalEntry>> entries();
 
  private:
-  explicit Journal(sqlite3* database) : database_(database) {}
   static Result<std::unique_ptr<Journal>> try_open(const std::string& path);
-  Status prepare();
-  Status run(sqlite3_stmt* statement);
-  Error error(const char* step) const;
 
-  sqlite3* database_;
-  sqlite3_stmt* begin_ = nullptr;
-  sqlite3_stmt* set_state_ = nullptr;
-  sqlite3_stmt* lend_ = nullptr;
-  sqlite3_stmt* forget_ = nullptr;
-  sqlite3_stmt* list_ = nullptr;
+  std::unique_ptr<Database> database_;
+  Statement begin_;
+  Statement set_state_;
+  Statement lend_;
+  Statement forget_;
+  Statement list_;
 };
 
 }  // namespace cloche::pool

@@ -131,6 +131,7 @@ Task<Result<Lease>> WarmPool::adopt_held(std::unique_ptr<Enclosure> enclosure, J
   const ClaimId claim = next_claim_++;
   const SlotId slot = policy_.adopt_lent(claim, entry.tenant.value_or(""), entry.uses, now());
   rooms_[slot].name = entry.name;
+  rooms_[slot].limits_bound = true;  // they may have been
   settle_in(slot, std::move(*opened));
   Binding binding;
   binding.work_dir = profile_.sandbox.work_dir;

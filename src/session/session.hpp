@@ -30,8 +30,6 @@ struct SessionOptions {
   std::vector<std::string> secrets;
   LimitOverrides limits;
   std::optional<std::chrono::seconds> idle_timeout;  // instead of the store's
-
-  bool operator==(const SessionOptions&) const = default;
 };
 
 enum class SessionState {
@@ -75,6 +73,8 @@ class Session {
   const SessionKey& key() const { return key_; }
   const SessionOptions& options() const { return options_; }
   SessionState state() const;
+  // Why it was lost; nothing while its sandbox lives.
+  std::optional<std::string> lost() const;
   SessionInfo info() const;
 
   // Only while it is live. What is bound to the session (env, secrets, work directory) holds for programs run
@@ -109,12 +109,16 @@ class Session {
   std::chrono::seconds idle_timeout_{};
   WallTime created_;
   WallTime last_used_;
+  Deadline::Clock::time_point idle_since_ = Deadline::Clock::now();
   std::shared_ptr<const Profile> profile_;
   pool::Lease lease_;
   auth::QuotaTicket ticket_;
   bool ending_ = false;
+  bool cut_ = false;
+  bool gone_ = false;
+  std::string lost_because_;  // before this process met it again
   std::uint32_t calls_ = 0;
-  Event calls_changed_;
+  Event changed_;                                    // a call has ended, or the session
   std::vector<std::unique_ptr<SessionPart>> parts_;  // used only while the lease is there
 };
 

@@ -15,6 +15,14 @@ struct StoreOptions {
   std::string database;     // which sessions there are
 };
 
+struct SessionCounts {
+  std::size_t live = 0;
+  std::size_t lost = 0;  // those that still say so
+  std::uint64_t made = 0;
+  std::uint64_t ended = 0;
+  std::uint64_t idled_out = 0;  // of those that ended
+};
+
 enum class EndMode {
   wait,  // calls under way finish first
   cut,   // they fail
@@ -31,7 +39,7 @@ class SessionStore {
 
   // After the manager's start: takes back what an earlier process held. Those whose sandbox did not survive are lost,
   // and say so.
-  Status start();
+  Task<Status> start();
 
   // The session, made with the defaults if there is none. `sandbox_lost` with the cause when it was lost,
   // `limit_reached` when there are too many.
@@ -47,7 +55,7 @@ class SessionStore {
   // finished by the deadline are cut.
   Task<Status> end(auth::AuthorizedTenant tenant, std::string id, EndMode mode, Deadline deadline);
 
-  std::size_t count() const { return sessions_.size(); }
+  SessionCounts counts() const;
   const StoreOptions& options() const { return options_; }
 
   // Ends all. No new ones are made from now on.
@@ -56,15 +64,24 @@ class SessionStore {
  private:
   SessionStore(Executor executor, pool::Manager& manager, auth::Quotas& quotas, std::unique_ptr<RecordFile> records,
                StoreOptions options);
-  struct Making;
+  // One that is being made: others who want it wait for it.
+  struct Making {
+    explicit Making(const Executor& executor) : ended(executor) {}
+    Event ended;
+  };
+  class MakingPlace;
 
+  Result<std::shared_ptr<Session>> find_live(const SessionKey& key) const;
   Status check_room() const;
-  Task<Result<std::shared_ptr<Session>>> make(auth::AuthorizedTenant tenant, std::string id, SessionOptions options,
+  Task<Result<std::shared_ptr<Session>>> make(auth::AuthorizedTenant tenant, SessionKey key, SessionOptions options,
                                               Deadline deadline);
-  Task<Status> settle(Session& session, Deadline deadline);
-  Task<> end_session(std::shared_ptr<Session> session, EndMode mode, Deadline deadline);
-  Task<> reap();
+  Task<Status> meet_again(Record record, pool::Lease lease);
+  std::shared_ptr<Session> add(const Record& record, auth::QuotaTicket ticket);
+  void begin_end(const std::shared_ptr<Session>& session, EndMode mode, Deadline deadline);
+  Task<> end_session(std::shared_ptr<Session> session, Deadline deadline);
   void forget(const SessionKey& key);
+  Task<> reap_for_ever();
+  void reap();
 
   Executor executor_;
   pool::Manager& manager_;
@@ -73,6 +90,7 @@ class SessionStore {
   StoreOptions options_;
   std::map<SessionKey, std::shared_ptr<Session>> sessions_;
   std::map<SessionKey, std::shared_ptr<Making>> making_;
+  SessionCounts counts_;
   bool closed_ = false;
   TaskGroup tasks_;
 };

@@ -1,0 +1,64 @@
+// How a session's options are written into its record, and read again.
+#include <boost/json.hpp>
+
+#include "session/record_file.hpp"
+
+namespace cloche::session {
+
+namespace {
+
+namespace json = boost::json;
+
+template <class T>
+void put(json::object& object, const char* name, const std::optional<T>& value) {
+  if (value) object[name] = *value;
+}
+
+void put(json::object& object, const char* name, const std::optional<Bytes>& value) {
+  if (value) object[name] = value->count;
+}
+
+SessionOptions options_of(const json::object& object) {
+  SessionOptions options;
+  options.profile = json::value_to<std::string>(object.at("profile"));
+  options.env = json::value_to<std::map<std::string, std::string>>(object.at("env"));
+  options.secrets = json::value_to<std::vector<std::string>>(object.at("secrets"));
+  const auto number = [&object](const char* name) -> std::optional<std::uint64_t> {
+    const json::value* found = object.if_contains(name);
+    if (found == nullptr) return std::nullopt;
+    return found->to_number<std::uint64_t>();
+  };
+  if (const auto memory = number("memory")) options.limits.memory = Bytes{*memory};
+  if (const auto file_size = number("file_size")) options.limits.file_size = Bytes{*file_size};
+  if (const auto pids = number("pids")) options.limits.pids = static_cast<std::uint32_t>(*pids);
+  options.limits.open_files = number("open_files");
+  if (const json::value* cpus = object.if_contains("cpus")) options.limits.cpus = cpus->to_number<double>();
+  if (const auto idle = number("idle_timeout")) options.idle_timeout = std::chrono::seconds(*idle);
+  return options;
+}
+
+}  // namespace
+
+std::string write_options(const SessionOptions& options) {
+  json::object object;
+  object["profile"] = options.profile;
+  object["env"] = json::value_from(options.env);
+  object["secrets"] = json::value_from(options.secrets);
+  put(object, "memory", options.limits.memory);
+  put(object, "file_size", options.limits.file_size);
+  put(object, "pids", options.limits.pids);
+  put(object, "open_files", options.limits.open_files);
+  put(object, "cpus", options.limits.cpus);
+  if (options.idle_timeout) object["idle_timeout"] = options.idle_timeout->count();
+  return json::serialize(object);
+}
+
+Result<SessionOptions> read_options(std::string_view text) {
+  try {
+    return options_of(json::parse(json::string_view(text.data(), text.size())).as_object());
+  } catch (const std::exception& error) {
+    return fail(ErrorCode::protocol, std::string("a record of a session cannot be read: ") + error.what());
+  }
+}
+
+}  // namespace cloche::session

@@ -1,0 +1,74 @@
+#include "session/session.hpp"
+
+#include <algorithm>
+
+namespace cloche::session {
+
+std::string_view to_string(SessionState state) {
+  switch (state) {
+    case SessionState::live: return "live";
+    case SessionState::lost: return "lost";
+    case SessionState::ending: return "ending";
+  }
+  return "lost";
+}
+
+Session::Session(const Executor& executor, SessionKey key, SessionOptions options, WallTime created)
+    : executor_(executor),
+      key_(std::move(key)),
+      options_(std::move(options)),
+      created_(created),
+      last_used_(created),
+      changed_(executor) {}
+
+SessionState Session::state() const {
+  if (ending_) return SessionState::ending;
+  return lost() ? SessionState::lost : SessionState::live;
+}
+
+std::optional<std::string> Session::lost() const {
+  if (!lost_because_.empty()) return lost_because_;
+  if (!lease_) return "it has no sandbox";
+  const auto error = lease_->lost();
+  if (error) return error->message;
+  return std::nullopt;
+}
+
+SessionInfo Session::info() const {
+  SessionInfo info;
+  info.key = key_;
+  info.profile = options_.profile;
+  info.state = state();
+  if (info.state == SessionState::lost) info.lost_because = lost().value_or("");
+  info.created = created_;
+  info.last_used = last_used_;
+  info.idle_timeout = idle_timeout_;
+  info.calls = calls_;
+  if (lease_) info.sandbox = lease_->id().value;
+  return info;
+}
+
+bool Session::busy() const {
+  return calls_ > 0 || std::any_of(parts_.begin(), parts_.end(), [](const auto& part) { return part->busy(); });
+}
+
+SessionUse::SessionUse(std::shared_ptr<Session> session) : session_(std::move(session)) { ++session_->calls_; }
+
+SessionUse& SessionUse::operator=(SessionUse&& other) noexcept {
+  if (this != &other) {
+    end();
+    session_ = std::move(other.session_);
+  }
+  return *this;
+}
+
+void SessionUse::end() {
+  if (!session_) return;
+  --session_->calls_;
+  session_->last_used_ = std::chrono::system_clock::now();
+  session_->idle_since_ = Deadline::Clock::now();
+  session_->changed_.notify();
+  session_.reset();
+}
+
+}  // namespace cloche::session

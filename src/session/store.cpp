@@ -1,0 +1,318 @@
+#include "session/store.hpp"
+
+#include "auth/names.hpp"
+#include "core/fault_point.hpp"
+#include "core/log.hpp"
+
+namespace cloche::session {
+
+namespace {
+
+constexpr std::chrono::seconds between_looks{1};
+
+std::string holder_of(const SessionKey& key) { return key.tenant + "/" + key.id; }
+
+std::string name_of(const SessionKey& key) { return "session '" + key.id + "' of tenant '" + key.tenant + "'"; }
+
+ClaimOptions claim_for(const SessionKey& key, const SessionOptions& options) {
+  ClaimOptions claim;
+  claim.tenant = key.tenant;
+  claim.env = options.env;
+  claim.secrets = options.secrets;
+  claim.limits = options.limits;
+  return claim;
+}
+
+Error lost_error(const Session& session, const std::string& why) {
+  return {ErrorCode::sandbox_lost, name_of(session.key()) + " was lost: " + why + "; end it, or make it anew"};
+}
+
+}  // namespace
+
+// The place of a session in the making; free again when it goes.
+class SessionStore::MakingPlace {
+ public:
+  MakingPlace(SessionStore& store, SessionKey key) : store_(store), key_(std::move(key)) {
+    store_.making_.emplace(key_, std::make_shared<Making>(store_.executor_));
+  }
+  MakingPlace(const MakingPlace&) = delete;
+  MakingPlace& operator=(const MakingPlace&) = delete;
+  ~MakingPlace() {
+    if (!made_) store_.forget(key_);
+    const auto making = store_.making_.extract(key_);
+    making.mapped()->ended.notify();
+  }
+  void succeed() { made_ = true; }
+
+ private:
+  SessionStore& store_;
+  SessionKey key_;
+  bool made_ = false;
+};
+
+Result<std::unique_ptr<SessionStore>> SessionStore::open(Executor executor, pool::Manager& manager,
+                                                         auth::Quotas& quotas, StoreOptions options) {
+  CLOCHE_TRY(auto records, RecordFile::open(options.database));
+  CLOCHE_CHECK(manager.find(options.profile));
+  return std::unique_ptr<SessionStore>(
+      new SessionStore(std::move(executor), manager, quotas, std::move(records), std::move(options)));
+}
+
+SessionStore::SessionStore(Executor executor, pool::Manager& manager, auth::Quotas& quotas,
+                           std::unique_ptr<RecordFile> records, StoreOptions options)
+    : executor_(executor),
+      manager_(manager),
+      quotas_(quotas),
+      records_(std::move(records)),
+      options_(std::move(options)),
+      tasks_(executor) {}
+
+SessionStore::~SessionStore() = default;
+
+Task<Status> SessionStore::start() {
+  CLOCHE_CO_TRY(auto records, records_->all());
+  auto held = manager_.take_held();
+  for (Record& record : records) {
+    auto lease = held.extract(holder_of(record.key));
+    if (!record.made) {
+      log::info("{} was in the making when an earlier process ended, and is gone", name_of(record.key));
+      if (lease) lease.mapped().destroy();
+      forget(record.key);
+      continue;
+    }
+    pool::Lease found;
+    if (lease) found = std::move(lease.mapped());
+    auto met = co_await meet_again(record, std::move(found));
+    if (!met) co_return met;
+  }
+  // Nobody knows what these are for.
+  for (auto& [holder, lease] : held) lease.destroy();
+  tasks_.spawn("session reaper", [this] { return reap_for_ever(); });
+  co_return Status{};
+}
+
+Task<Status> SessionStore::meet_again(Record record, pool::Lease lease) {
+  CLOCHE_CO_TRY(const auto tenant, auth::AuthorizedTenant::of_record(record.key.tenant));
+  const auto session = add(record, quotas_.adopt_session(tenant));
+  const auto lose = [&](const std::string& why) {
+    session->lost_because_ = why;
+    log::warn("{} is lost: {}", name_of(record.key), why);
+  };
+  if (!lease) {
+    lose("its sandbox did not survive the end of an earlier server process");
+    co_return Status{};
+  }
+  const auto pool = manager_.find(record.options.profile);
+  const ClaimOptions claim = claim_for(record.key, record.options);
+  auto binding = pool ? (*pool)->binding_of(claim) : Result<pool::Binding>(std::unexpected(pool.error()));
+  if (!binding) {
+    lose(binding.error().message);
+    lease.destroy();
+    co_return Status{};
+  }
+  session->profile_ = std::shared_ptr<const Profile>(*pool, &(*pool)->profile());
+  lease.rebind(std::move(*binding));
+  session->lease_ = std::move(lease);
+  // The kernel still has the limits; our side of them is to be known again.
+  const Limits limits = record.options.limits.over(session->profile_->sandbox.limits);
+  auto limited = co_await session->lease_->set_limits(limits);
+  if (!limited) lose(limited.error().message);
+  co_return Status{};
+}
+
+std::shared_ptr<Session> SessionStore::add(const Record& record, auth::QuotaTicket ticket) {
+  auto session = std::make_shared<Session>(executor_, record.key, record.options, record.created);
+  session->idle_timeout_ = record.options.idle_timeout.value_or(options_.idle_timeout);
+  session->ticket_ = std::move(ticket);
+  sessions_.emplace(record.key, session);
+  return session;
+}
+
+SessionCounts SessionStore::counts() const {
+  SessionCounts counts = counts_;
+  for (const auto& [key, session] : sessions_) ++(session->lost() ? counts.lost : counts.live);
+  return counts;
+}
+
+Status SessionStore::check_room() const {
+  if (closed_) return fail(ErrorCode::unavailable, "the server is shutting down");
+  const std::size_t taken = counts().live + making_.size();
+  if (taken < options_.most) return {};
+  return fail(ErrorCode::limit_reached, "there are " + std::to_string(taken) + " sessions, and may not be more than " +
+                                            std::to_string(options_.most) + "; end one, or wait until one idles out");
+}
+
+Result<std::shared_ptr<Session>> SessionStore::find_live(const SessionKey& key) const {
+  const auto found = sessions_.find(key);
+  if (found == sessions_.end()) return fail(ErrorCode::not_found, "there is no " + name_of(key));
+  const auto& session = found->second;
+  if (session->ending_) return fail(ErrorCode::unavailable, name_of(key) + " is being ended");
+  if (const auto why = session->lost()) return fail(lost_error(*session, *why));
+  return session;
+}
+
+Result<SessionUse> SessionStore::find(const auth::AuthorizedTenant& tenant, const std::string& id) {
+  CLOCHE_CHECK(auth::check_session_id(id));
+  CLOCHE_TRY(auto session, find_live({tenant.name(), id}));
+  return SessionUse(std::move(session));
+}
+
+Task<Result<SessionUse>> SessionStore::use(auth::AuthorizedTenant tenant, std::string id, Deadline deadline) {
+  CLOCHE_CO_CHECK(auth::check_session_id(id));
+  SessionKey key{tenant.name(), id};
+  for (;;) {
+    auto found = find_live(key);
+    if (found) co_return SessionUse(std::move(*found));
+    if (found.error().code != ErrorCode::not_found) co_return fail(std::move(found).error());
+    if (deadline.passed()) co_return fail(ErrorCode::timeout, name_of(key) + " could not be made in time");
+    if (const auto making = making_.find(key); making != making_.end()) {
+      const auto other = making->second;
+      co_await other->ended.wait(deadline);
+      continue;
+    }
+    SessionOptions defaults;
+    auto made = co_await make(tenant, key, std::move(defaults), deadline);
+    if (!made) co_return fail(std::move(made).error());
+    co_return SessionUse(std::move(*made));
+  }
+}
+
+Task<Result<SessionInfo>> SessionStore::create(auth::AuthorizedTenant tenant, std::string id, SessionOptions options,
+                                               Deadline deadline) {
+  CLOCHE_CO_CHECK(auth::check_session_id(id));
+  SessionKey key{tenant.name(), id};
+  if (making_.contains(key)) co_return fail(ErrorCode::already_exists, name_of(key) + " is being made");
+  if (const auto found = sessions_.find(key); found != sessions_.end()) {
+    const auto former = found->second;
+    if (!former->lost()) co_return fail(ErrorCode::already_exists, name_of(key) + " is there already");
+    if (!former->ending_) begin_end(former, EndMode::cut, deadline);
+    while (!former->gone_ && !deadline.passed()) co_await former->changed_.wait(deadline);
+    if (sessions_.contains(key) || making_.contains(key)) {
+      co_return fail(ErrorCode::already_exists, name_of(key) + " is there already");
+    }
+  }
+  auto made = co_await make(std::move(tenant), std::move(key), std::move(options), deadline);
+  if (!made) co_return fail(std::move(made).error());
+  co_return (*made)->info();
+}
+
+Task<Result<std::shared_ptr<Session>>> SessionStore::make(auth::AuthorizedTenant tenant, SessionKey key,
+                                                          SessionOptions options, Deadline deadline) {
+  CLOCHE_CO_CHECK(check_room());
+  if (options.profile.empty()) options.profile = options_.profile;
+  CLOCHE_CO_TRY(const auto pool, manager_.find(options.profile));
+  options.profile = pool->profile().name;
+  auto ticket = quotas_.open_session(tenant);
+  if (!ticket) co_return fail(static_cast<Error>(ticket.error()));
+
+  Record record;
+  record.key = key;
+  record.options = std::move(options);
+  record.created = std::chrono::system_clock::now();
+  MakingPlace place(*this, key);
+  CLOCHE_CO_CHECK(records_->begin(record));
+  fault_point("session.make.recorded");
+  ClaimOptions claim = claim_for(key, record.options);
+  auto lease = co_await pool->claim_lasting(std::move(claim), holder_of(key), deadline);
+  if (!lease) co_return fail(std::move(lease).error());
+  fault_point("session.make.claimed");
+  if (closed_) co_return fail(ErrorCode::unavailable, "the server is shutting down");
+  CLOCHE_CO_CHECK(records_->set_made(key));
+  fault_point("session.make.made");
+  place.succeed();
+  auto session = add(record, std::move(*ticket));
+  session->profile_ = std::shared_ptr<const Profile>(pool, &pool->profile());
+  session->lease_ = std::move(*lease);
+  ++counts_.made;
+  co_return session;
+}
+
+std::vector<SessionInfo> SessionStore::list(const std::optional<std::string>& tenant) const {
+  std::vector<SessionInfo> all;
+  for (const auto& [key, session] : sessions_) {
+    if (!tenant || key.tenant == *tenant) all.push_back(session->info());
+  }
+  return all;
+}
+
+Task<Status> SessionStore::end(auth::AuthorizedTenant tenant, std::string id, EndMode mode, Deadline deadline) {
+  const SessionKey key{tenant.name(), id};
+  const auto found = sessions_.find(key);
+  if (found == sessions_.end()) co_return fail(ErrorCode::not_found, "there is no " + name_of(key));
+  const auto session = found->second;
+  begin_end(session, mode, deadline);
+  while (!session->gone_) co_await session->changed_.wait();
+  co_return Status{};
+}
+
+// A second call may turn a wait into a cut, never the other way round.
+void SessionStore::begin_end(const std::shared_ptr<Session>& session, EndMode mode, Deadline deadline) {
+  if (mode == EndMode::cut) session->cut_ = true;
+  session->changed_.notify();
+  if (std::exchange(session->ending_, true)) return;
+  tasks_.spawn("end session", [this, session, deadline] { return end_session(session, deadline); });
+}
+
+Task<> SessionStore::end_session(std::shared_ptr<Session> session, Deadline deadline) {
+  fault_point("session.end.begun");
+  while (!session->cut_ && session->busy() && !deadline.passed()) co_await session->changed_.wait(deadline);
+  const bool cut = session->busy();
+  if (cut && session->lease_) session->lease_->cut_off({ErrorCode::sandbox_lost, "the session was ended"});
+  // A call under way may still ask for a part that is not there yet.
+  for (std::size_t i = 0; i < session->parts_.size(); ++i) co_await session->parts_[i]->close();
+  // What was cut fails at once, and lets go of the session.
+  while (session->calls_ > 0) co_await session->changed_.wait();
+  session->parts_.clear();
+  forget(session->key_);
+  fault_point("session.end.forgotten");
+  if (cut) {
+    session->lease_.destroy();
+  } else {
+    session->lease_.give_back();
+  }
+  session->ticket_.give_back();
+  sessions_.erase(session->key_);
+  ++counts_.ended;
+  session->gone_ = true;
+  session->changed_.notify();
+}
+
+void SessionStore::forget(const SessionKey& key) {
+  if (auto forgotten = records_->forget(key); !forgotten) {
+    log::error("{}: {}", name_of(key), forgotten.error().message);
+  }
+}
+
+Task<> SessionStore::reap_for_ever() {
+  for (;;) {
+    co_await pause_for(between_looks);
+    reap();
+  }
+}
+
+void SessionStore::reap() {
+  const auto now = Deadline::Clock::now();
+  std::vector<std::shared_ptr<Session>> idle;
+  for (const auto& [key, session] : sessions_) {
+    if (session->ending_ || session->busy() || now - session->idle_since_ < session->idle_timeout_) continue;
+    idle.push_back(session);
+  }
+  for (const auto& session : idle) {
+    log::info("{} was idle for {} s, and is ended", name_of(session->key_), session->idle_timeout_.count());
+    ++counts_.idled_out;
+    begin_end(session, EndMode::wait, Deadline::never());
+  }
+}
+
+Task<> SessionStore::shut_down(Deadline deadline) {
+  closed_ = true;
+  std::vector<std::shared_ptr<Session>> all;
+  for (const auto& [key, session] : sessions_) all.push_back(session);
+  for (const auto& session : all) begin_end(session, EndMode::wait, deadline);
+  for (const auto& session : all) {
+    while (!session->gone_) co_await session->changed_.wait();
+  }
+  co_await tasks_.shut_down();
+}
+
+}  // namespace cloche::session
