@@ -1,0 +1,49 @@
+// Metrics: what an operator's Prometheus reads. Events are counted as they happen; what others count anyway is asked
+// for when somebody looks. Labels have few values: never a tenant, a session or a path as a caller wrote it.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "cloche/profile.hpp"
+#include "cloche/submission.hpp"
+#include "http/server/server.hpp"
+#include "session/store.hpp"
+
+namespace cloche::metrics {
+
+class Metrics {
+ public:
+  // What is asked when somebody looks. Each may be none.
+  struct Sources {
+    std::function<std::map<std::string, PoolStats>()> pools;
+    std::function<session::SessionCounts()> sessions;
+    std::function<http::ServerCounts()> http;
+  };
+
+  Metrics();
+  ~Metrics();
+  Metrics(const Metrics&) = delete;
+  Metrics& operator=(const Metrics&) = delete;
+
+  // `route` is the pattern that served it; empty when none did.
+  void request_ended(std::string_view method, std::string_view route, unsigned status,
+                     std::chrono::steady_clock::duration took);
+  void run_ended(std::string_view language, Category category, Cause cause, std::chrono::microseconds wall);
+
+  void watch(Sources sources);
+  // In Prometheus' text format.
+  std::string text() const;
+
+  static constexpr std::string_view content_type = "text/plain; version=0.0.4; charset=utf-8";
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace cloche::metrics
