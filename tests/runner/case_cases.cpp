@@ -47,6 +47,25 @@ RUNNER(LargeInput_GoesInAndOutWhileTheOtherIsRead) {
   EXPECT_EQ(said(judge(deaf)), "success");
 }
 
+RUNNER(FiftyMegabytesOfBinaryInput_ArriveToTheLastByte) {
+  std::string large(50'000'000, '\0');
+  std::uint32_t checksum = 0;  // as zlib.adler32 would have it, without its library
+  std::uint32_t a = 1;
+  for (std::size_t i = 0; i < large.size(); ++i) {
+    large[i] = static_cast<char>(i * 31 + i / 251);
+    a = (a + static_cast<unsigned char>(large[i])) % 65521;
+    checksum = (checksum + a) % 65521;
+  }
+  Submission submission = python(
+      "import sys, zlib\nsum, size = 1, 0\nwhile piece := sys.stdin.buffer.read(1 << 16):\n"
+      "  sum, size = zlib.adler32(piece, sum), size + len(piece)\nprint(size, sum)\n");
+  submission.program.run_limits.wall = 60s;
+  submission.cases.push_back(
+      expecting(std::move(large), "50000000 " + std::to_string(checksum * std::uint64_t{65536} + a)));
+  const Report report = judge(std::move(submission));
+  EXPECT_EQ(said(report), "success") << report.reason;
+}
+
 RUNNER(WrongAnswers_NameTheFirstDifference) {
   Submission submission = python("print(1)\nprint(3)");
   submission.cases.push_back(expecting("", "1\n2\n"));
