@@ -37,8 +37,9 @@ enum class ClassFrom {
 };
 
 // In `file`, {class} stands for the class; in the commands, {filename} stands for the file's name, {stem} for that
-// without its extension and {class} for the class with its package. {{ and }} are braces. Each argument stays one
-// argument.
+// without its extension, {class} for the class with its package and {dir} for the directory that the source is in.
+// {{ and }} are braces. Each argument stays one argument, but for {sources}, which stands alone: the source and all other
+// files with the language's extensions, an argument each.
 struct Language {
   std::string name;   // lower case
   std::string title;  // for people
@@ -53,6 +54,8 @@ struct Language {
   std::vector<std::string> run;
   std::vector<std::string> arguments;  // behind those of `run`
   std::map<std::string, std::string> env;
+  // The variable that says where else modules are looked for. In a session it has the workspace in front.
+  std::string module_path;
   StepLimits compile_limits;
   StepLimits run_limits;
   std::optional<ZygoteSpec> zygote;  // runs may be forked from it where the sandbox has it

@@ -1,5 +1,5 @@
 # The zygote: forks an interpreter for each run. Started by the agent with: control descriptor, agent's path, a harness's
-# source (or nothing), imports.
+# source (or nothing), the source of script_start.py, imports.
 #
 # The parent only passes descriptors on. The first fork becomes the run's supervisor (it is made a subreaper, so that all
 # that descends from the run is its own, and then executes the agent). The second fork is the run: it drops to the user,
@@ -9,7 +9,7 @@ import array, ctypes, fcntl, gc, importlib, io, os, resource, signal, socket, st
 PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 4, 36, 38
 EVENT_FD = 3  # what a run's events are written to, where it has any
 libc = ctypes.CDLL(None)
-harness = harness_source = None
+harness = harness_source = script_start = script_start_source = None
 
 
 def prctl(option, value):
@@ -83,16 +83,50 @@ def become_run(request_fd, stdio, events):
         os.chdir(cwd or b"/")
     except OSError as error:
         fail(f"cannot enter {os.fsdecode(cwd)}: {error.strerror}")
-    # Variables the interpreter reads at its start need an interpreter of their own.
-    if any(key.startswith("PYTHON") for key in os.environ if key not in ("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE")):
+    added_path = module_path()
+    if needs_own_interpreter(argv, added_path):
         if events:
             os.set_inheritable(EVENT_FD, True)
-        command = ["-c", harness_source + "\nrun()"] if harness else []
+        command = []
+        if harness:
+            command = ["-c", harness_source + "\nrun()"]
+        elif "CLOCHE_FIGURES" in os.environ:
+            command = ["-c", script_start_source + "\nrun_script()"]
         os.execv(sys.executable, [sys.executable, *command, *argv])
     sys.argv = argv
     sys.orig_argv = [sys.executable, *argv]
+    sys.path[:] = dict.fromkeys(added_path + sys.path)
     sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
     reopen_stdio()
+
+
+def module_path():
+    """PYTHONPATH as the interpreter reads it: absolute, an empty part being the current directory."""
+    given = os.environ.get("PYTHONPATH")
+    return [os.path.abspath(part) for part in given.split(os.pathsep)] if given else []
+
+
+def needs_own_interpreter(argv, added_path):
+    """True where variables are set that the interpreter reads at its start and this one has not, and where a module that
+    the run would find first has the name of one that was imported before the run was known."""
+    honoured = ("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONPATH")
+    if any(key.startswith("PYTHON") and key not in honoured for key in os.environ):
+        return True
+    scripts = [] if harness or not argv else [os.path.dirname(os.path.realpath(argv[0]))]
+    return any(has_known_module(directory) for directory in scripts + added_path)
+
+
+def has_known_module(directory):
+    try:
+        names = os.listdir(directory)
+    except OSError:
+        return False
+    for name in names:
+        stem, _, extension = name.partition(".")
+        is_module = extension in ("", "py", "pyc") or extension.endswith("so")
+        if is_module and (stem in sys.modules or stem in ("sitecustomize", "usercustomize")):
+            return True
+    return False
 
 
 def reopen_stdio():
@@ -177,13 +211,17 @@ def load_harness(source):
 
 
 def start():
-    global harness, harness_source
+    global harness, harness_source, script_start, script_start_source
     control = socket.socket(fileno=int(sys.argv[1]))
     agent_path = sys.argv[2]
     harness_source = sys.argv[3]
+    script_start_source = sys.argv[4]
     if harness_source:
         harness = load_harness(harness_source)
-    for name in sys.argv[4:]:
+    else:
+        script_start = {}
+        exec(compile(script_start_source, "<cloche_start>", "exec", dont_inherit=True), script_start)
+    for name in sys.argv[5:]:
         importlib.import_module(name)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     gc.collect()
@@ -198,6 +236,7 @@ try:
     if harness:
         harness.run()
     else:
+        script_start["save_figures"]()
         exec(*load_script())
 except SystemExit:
     raise

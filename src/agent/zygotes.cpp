@@ -15,7 +15,9 @@
 #include <span>
 
 #include "agent/descriptors.hpp"
+#include "agent/figures_script.hpp"
 #include "agent/identity.hpp"
+#include "agent/script_start_script.hpp"
 #include "agent/zygote_script.hpp"
 
 namespace cloche::agent {
@@ -105,8 +107,9 @@ Answer take_answer(int control) {
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   [[maybe_unused]] const int entered = ::chdir("/");
-  std::vector<std::string> argv{request.interpreter,     "-c",       zygote_script,
-                                std::to_string(control), agent_path, request.harness};
+  const std::string script_start = std::string(figures_script) + script_start_script;
+  std::vector<std::string> argv{request.interpreter, "-c",        zygote_script, std::to_string(control), agent_path,
+                                request.harness,     script_start};
   argv.insert(argv.end(), request.imports.begin(), request.imports.end());
   std::vector<char*> pointers;
   for (auto& text : argv) pointers.push_back(text.data());

@@ -84,6 +84,18 @@ Result<std::vector<std::string>> JsonObject::texts(std::string_view name) {
   return all;
 }
 
+Result<std::map<std::string, std::string>> JsonObject::text_map(std::string_view name) {
+  std::map<std::string, std::string> all;
+  const json::value* found = find(name);
+  if (found == nullptr) return all;
+  if (!found->is_object()) return wrong(name, "an object of strings");
+  for (const auto& [key, value] : found->get_object()) {
+    if (!value.is_string()) return wrong(name, "an object of strings");
+    all.emplace(key, value.get_string());
+  }
+  return all;
+}
+
 Result<std::string> JsonObject::base64(std::string_view name) {
   CLOCHE_TRY(const std::string encoded, text(name));
   auto decoded = decode_base64(encoded);

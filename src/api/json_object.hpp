@@ -3,6 +3,7 @@
 
 #include <boost/json/value.hpp>
 #include <chrono>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -32,6 +33,8 @@ class JsonObject {
   Result<std::chrono::milliseconds> seconds(std::string_view name, std::chrono::milliseconds most,
                                             std::chrono::milliseconds otherwise);
   Result<std::vector<std::string>> texts(std::string_view name);
+  // An object of strings, such as an environment.
+  Result<std::map<std::string, std::string>> text_map(std::string_view name);
   Result<std::string> base64(std::string_view name);
   // nullptr when it is absent.
   const json::value* find(std::string_view name);

@@ -1,5 +1,6 @@
 // LeaseBook: leases that clients hold over HTTP, by ids that cannot be guessed and are never used twice. A client that
-// vanished loses its lease by running_timeout; the book then forgets it.
+// vanished loses its lease by running_timeout; the book then forgets it. A tenant has no way to another's leases, and
+// is not told that there are any.
 #pragma once
 
 #include <memory>
@@ -21,23 +22,27 @@ class LeaseBook {
     pool::Lease lease;
     std::unique_ptr<runner::Container> container;
     std::string language;
+    std::string tenant;
   };
 
   // A sandbox of the language's pool; fails at once when there is none to be had.
-  Task<Result<std::string>> lend(Language language);
-  // not_found when there is no such lease, or no more. Whoever uses it keeps it.
-  Result<std::shared_ptr<Entry>> find(const std::string& id);
-  // Both are not_found when there is no such lease.
-  Status give_back(const std::string& id);
-  Status destroy(const std::string& id);
+  Task<Result<std::string>> lend(Language language, std::string tenant);
+  // not_found when the tenant has no such lease, or no more. Whoever uses it keeps it.
+  Result<std::shared_ptr<Entry>> find(const std::string& id, const std::string& tenant);
+  // Both are not_found when the tenant has no such lease.
+  Status give_back(const std::string& id, const std::string& tenant);
+  Status destroy(const std::string& id, const std::string& tenant);
   // All are given back.
   void clear() { entries_.clear(); }
 
  private:
+  using Entries = std::unordered_map<std::string, std::shared_ptr<Entry>>;
+
   void forget_ended();
+  Result<std::shared_ptr<Entry>> take_out(const std::string& id, const std::string& tenant);
 
   runner::CodeRunner& runner_;
-  std::unordered_map<std::string, std::shared_ptr<Entry>> entries_;
+  Entries entries_;
 };
 
 }  // namespace cloche::api

@@ -15,7 +15,6 @@ namespace cloche::api {
 namespace {
 
 using http::Exchange;
-using http::PathParameters;
 
 // Files travel in JSON, base64 among them.
 constexpr http::JsonLimits body_limits{.size = mib(64), .depth = 16};
@@ -81,85 +80,117 @@ Task<Result<json::object>> request(std::shared_ptr<LeaseBook::Entry> entry, json
   co_return to_json(*answered);
 }
 
-using Call = std::function<Task<Result<json::object>>(std::shared_ptr<LeaseBook::Entry>, json::value)>;
+// What a route does with the body in a lease.
+using LeaseWork = std::function<Task<Result<json::object>>(std::shared_ptr<LeaseBook::Entry>, json::value)>;
 
-// A route that does something with the body in a lease.
-http::RouteHandler with_lease(LeaseBook& book, Call call) {
-  return [&book, call = std::move(call)](Exchange& exchange, const PathParameters& path) -> Task<> {
-    auto entry = book.find(std::string(path["id"]));
-    if (!entry) {
-      co_await answer_detail(exchange, 404, entry.error().message);
-      co_return;
-    }
-    auto body = co_await http::read_json(exchange, body_limits);
-    if (!body) {
-      const unsigned status = body.error().code == ErrorCode::limit_reached ? 413 : 422;
-      co_await answer_detail(exchange, status, body.error().message);
-      co_return;
-    }
-    auto done = co_await call(std::move(*entry), std::move(*body));
-    co_await answer(exchange, std::move(done));
-  };
+// Whether what a route does counts as one of the tenant's runs.
+enum class Counted { as_run, not_at_all };
+
+// A place among the tenant's runs. Where there is none the answer has been given, and the error says so.
+Task<Result<auth::QuotaTicket>> begin_run(auth::Quotas& quotas, Call& call) {
+  CLOCHE_CO_TRY(const auth::AuthorizedTenant tenant, call.tenant(std::nullopt));
+  auto ticket = quotas.begin_run(tenant);
+  if (ticket) co_return std::move(*ticket);
+  auth::OverQuota over = std::move(ticket).error();
+  Error error = over;
+  co_await answer_over_quota(call.exchange, std::move(over), ErrorForm::detail);
+  co_return fail(std::move(error));
 }
 
-Task<> lend(LeaseBook& book, const LanguageRegistry& languages, Exchange& exchange, std::string name) {
-  const auto language = languages.find(name);
-  if (!language) {
-    co_await answer_detail(exchange, 422, language.error().message);
-    co_return;
+Task<Status> work_in_lease(LeaseBook& book, auth::Quotas& quotas, Counted counted, const LeaseWork& work, Call& call) {
+  auto entry = book.find(std::string(call.path["id"]), call.principal.tenant);
+  if (!entry) {
+    co_await answer_detail(call.exchange, 404, entry.error().message);
+    co_return Status{};
   }
-  auto id = co_await book.lend(*language);
+  auto body = co_await http::read_json(call.exchange, body_limits);
+  if (!body) {
+    const unsigned status = body.error().code == ErrorCode::limit_reached ? 413 : 422;
+    co_await answer_detail(call.exchange, status, body.error().message);
+    co_return Status{};
+  }
+  auth::QuotaTicket ticket;
+  if (counted == Counted::as_run) {
+    CLOCHE_CO_TRY(ticket, co_await begin_run(quotas, call));
+  }
+  auto done = co_await work(std::move(*entry), std::move(*body));
+  co_await answer(call.exchange, std::move(done));
+  co_return Status{};
+}
+
+Task<Status> lend(LeaseBook& book, const LanguageRegistry& languages, Call& call) {
+  const auto language = languages.find(std::string(call.path["language"]));
+  if (!language) {
+    co_await answer_detail(call.exchange, 422, language.error().message);
+    co_return Status{};
+  }
+  std::string tenant = call.principal.tenant;
+  auto id = co_await book.lend(*language, std::move(tenant));
   if (!id) {
-    co_await answer_detail(exchange, status_of(id.error()), id.error().message);
-    co_return;
+    co_await answer_detail(call.exchange, status_of(id.error()), id.error().message);
+    co_return Status{};
   }
   json::object body;
   body["sandbox_id"] = *id;
-  co_await answer(exchange, std::move(body));
+  co_await answer(call.exchange, std::move(body));
+  co_return Status{};
 }
 
-Task<> read_out(LeaseBook& book, Exchange& exchange, std::string id) {
-  auto entry = book.find(id);
+Task<Status> read_out(LeaseBook& book, Call& call) {
+  Exchange& exchange = call.exchange;
+  auto entry = book.find(std::string(call.path["id"]), call.principal.tenant);
   if (!entry) {
     co_await answer_detail(exchange, 404, entry.error().message);
-    co_return;
+    co_return Status{};
   }
   const auto query = exchange.query();
   const auto wanted = query ? read_file_query(*query) : Result<FileQuery>(std::unexpected(query.error()));
   if (!wanted) {
     co_await answer_detail(exchange, 422, wanted.error().message);
-    co_return;
+    co_return Status{};
   }
   auto file = co_await (*entry)->container->extract_file(wanted->path, wanted->most);
   if (!file) {
     const unsigned status = file.error().code == ErrorCode::limit_reached ? 400 : status_of(file.error());
     co_await answer_detail(exchange, status, file.error().message);
-    co_return;
+    co_return Status{};
   }
   co_await answer(exchange, to_json(*file));
+  co_return Status{};
 }
 
-Task<> execute(runner::CodeRunner& runner, Exchange& exchange) {
+Task<Status> execute(runner::CodeRunner& runner, auth::Quotas& quotas, Call& call) {
+  Exchange& exchange = call.exchange;
   auto body = co_await http::read_json(exchange, body_limits);
   if (!body) {
     co_await answer_detail(exchange, 422, body.error().message);
-    co_return;
+    co_return Status{};
   }
   auto submission = read_submission(*body);
   if (!submission) {
     co_await answer_detail(exchange, 422, submission.error().message);
-    co_return;
+    co_return Status{};
   }
   if (auto known = runner.languages().find(submission->program.language); !known) {
     co_await answer_detail(exchange, 422, known.error().message);
-    co_return;
+    co_return Status{};
   }
+  submission->tenant = call.principal.tenant;
+  CLOCHE_CO_TRY(const auth::QuotaTicket ticket, co_await begin_run(quotas, call));
   auto report = co_await runner.run(std::move(*submission));
   if (!report) {
     co_await answer_detail(exchange, status_of(report.error()), report.error().message);
-    co_return;
+    co_return Status{};
   }
   co_await answer(exchange, to_results(*report));
+  co_return Status{};
+}
+
+Task<Status> end_lease(Exchange& exchange, Status ended) {
+  Result<json::object> body = success();
+  if (!ended) body = fail(std::move(ended).error());
+  co_await answer(exchange, std::move(body));
+  co_return Status{};
 }
 
 json::object stats_of(pool::Manager& manager) {
@@ -177,35 +208,42 @@ json::object stats_of(pool::Manager& manager) {
   return all;
 }
 
+Task<Status> tell_stats(Exchange& exchange, pool::Manager& manager) {
+  Result<json::object> stats = stats_of(manager);
+  co_await answer(exchange, std::move(stats));
+  co_return Status{};
+}
+
 }  // namespace
 
-void add_lease_routes(http::Router<http::RouteHandler>& router, LeaseBook& book, runner::CodeRunner& runner) {
-  router.add("POST", "/sandboxes/{language}", [&book, &runner](Exchange& exchange, const PathParameters& path) {
-    return lend(book, runner.languages(), exchange, std::string(path["language"]));
+void add_lease_routes(http::Router<http::RouteHandler>& router, const FrontDoor& door, LeaseBook& book,
+                      runner::CodeRunner& runner, auth::Quotas& quotas) {
+  const auto add = [&](std::string method, std::string_view pattern, CallHandler handler) {
+    router.add(std::move(method), pattern, door.guard(std::move(handler), ErrorForm::detail));
+  };
+  const auto add_work = [&](std::string_view pattern, Counted counted, LeaseWork work) {
+    add("POST", pattern, [&book, &quotas, counted, work = std::move(work)](Call& call) {
+      return work_in_lease(book, quotas, counted, work, call);
+    });
+  };
+  add("POST", "/sandboxes/{language}", [&book, &runner](Call& call) { return lend(book, runner.languages(), call); });
+  add_work("/sandboxes/{id}/prepare", Counted::not_at_all, prepare);
+  add_work("/sandboxes/{id}/inject", Counted::not_at_all, inject);
+  add_work("/sandboxes/{id}/run", Counted::as_run, run);
+  add_work("/sandboxes/{id}/run-batch", Counted::as_run, run_batch);
+  add_work("/sandboxes/{id}/request", Counted::not_at_all, request);
+  add("GET", "/sandboxes/{id}/files", [&book](Call& call) { return read_out(book, call); });
+  // The same paths as those of {language} above, and so the same name.
+  add("DELETE", "/sandboxes/{language}", [&book](Call& call) {
+    auto ended = book.give_back(std::string(call.path["language"]), call.principal.tenant);
+    return end_lease(call.exchange, std::move(ended));
   });
-  router.add("POST", "/sandboxes/{id}/prepare", with_lease(book, prepare));
-  router.add("POST", "/sandboxes/{id}/inject", with_lease(book, inject));
-  router.add("POST", "/sandboxes/{id}/run", with_lease(book, run));
-  router.add("POST", "/sandboxes/{id}/run-batch", with_lease(book, run_batch));
-  router.add("POST", "/sandboxes/{id}/request", with_lease(book, request));
-  router.add("GET", "/sandboxes/{id}/files", [&book](Exchange& exchange, const PathParameters& path) {
-    return read_out(book, exchange, std::string(path["id"]));
+  add("DELETE", "/sandboxes/{id}/destroy", [&book](Call& call) {
+    auto ended = book.destroy(std::string(call.path["id"]), call.principal.tenant);
+    return end_lease(call.exchange, std::move(ended));
   });
-  router.add("DELETE", "/sandboxes/{language}", [&book](Exchange& exchange, const PathParameters& path) {
-    auto done = book.give_back(std::string(path["language"]));
-    return answer(exchange,
-                  done ? Result<json::object>(success()) : Result<json::object>(std::unexpected(done.error())));
-  });
-  router.add("DELETE", "/sandboxes/{id}/destroy", [&book](Exchange& exchange, const PathParameters& path) {
-    auto done = book.destroy(std::string(path["id"]));
-    return answer(exchange,
-                  done ? Result<json::object>(success()) : Result<json::object>(std::unexpected(done.error())));
-  });
-  router.add("GET", "/stats", [&runner](Exchange& exchange, const PathParameters&) {
-    return answer(exchange, stats_of(runner.manager()));
-  });
-  router.add("POST", "/api/v1/execute",
-             [&runner](Exchange& exchange, const PathParameters&) { return execute(runner, exchange); });
+  add("GET", "/stats", [&runner](Call& call) { return tell_stats(call.exchange, runner.manager()); });
+  add("POST", "/api/v1/execute", [&runner, &quotas](Call& call) { return execute(runner, quotas, call); });
 }
 
 }  // namespace cloche::api

@@ -1,13 +1,14 @@
 // The lease interface of the autograder's sandbox manager: /sandboxes, /stats, /api/v1/execute. Its stock client works
-// unchanged. Errors are {"detail": message}.
+// unchanged where no token is needed. Errors are {"detail": message}.
 #pragma once
 
+#include "api/call.hpp"
 #include "api/lease_book.hpp"
-#include "http/server/routed.hpp"
 
 namespace cloche::api {
 
-// Both outlive the router.
-void add_lease_routes(http::Router<http::RouteHandler>& router, LeaseBook& book, runner::CodeRunner& runner);
+// Leases and runs belong to the caller's own tenant. All but the door outlive the router.
+void add_lease_routes(http::Router<http::RouteHandler>& router, const FrontDoor& door, LeaseBook& book,
+                      runner::CodeRunner& runner, auth::Quotas& quotas);
 
 }  // namespace cloche::api

@@ -18,5 +18,6 @@ void add_run_command(CLI::App& app, Action& chosen);
 void add_doctor_command(CLI::App& app, Action& chosen);
 void add_images_command(CLI::App& app, Action& chosen);
 void add_serve_command(CLI::App& app, Action& chosen);
+void add_token_command(CLI::App& app, Action& chosen);
 
 }  // namespace cloche::cli

@@ -2,10 +2,20 @@
 
 namespace cloche::cli {
 
+namespace {
+
+std::string check_backend(const std::string& name) {
+  if (name == "oci" || name == "docker") return {};
+  if (name == "e2b") return "there is no e2b backend in Cloche: choose docker, or oci";
+  return name + " not in {oci,docker}";
+}
+
+}  // namespace
+
 void EngineFlags::add_to(CLI::App& command) {
   command.add_option("--backend", backend, "Who makes the sandbox: oci (an OCI runtime, no daemon) or docker")
       ->envname("SANDBOX_BACKEND")
-      ->check(CLI::IsMember({"oci", "docker"}))
+      ->check(CLI::Validator(check_backend, "oci|docker"))
       ->capture_default_str();
   command
       .add_option("--state-dir", state_dir, "Where root filesystems and the agent are kept (default: /var/lib/cloche)")

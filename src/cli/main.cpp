@@ -23,6 +23,7 @@ int main(int argc, char** argv) {
   cli::add_doctor_command(app, chosen);
   cli::add_images_command(app, chosen);
   cli::add_serve_command(app, chosen);
+  cli::add_token_command(app, chosen);
 
   try {
     app.parse(argc, argv);

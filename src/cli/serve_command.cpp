@@ -6,9 +6,12 @@
 #include <cstdio>
 #include <map>
 
+#include "auth/token_file.hpp"
 #include "cli/command.hpp"
 #include "core/log.hpp"
 #include "lib/throwing.hpp"
+#include "server/access.hpp"
+#include "server/listen.hpp"
 #include "server/service.hpp"
 
 namespace cloche::cli {
@@ -17,28 +20,83 @@ namespace {
 
 struct ServeFlags {
   std::string config;
-  std::vector<std::string> listen{"127.0.0.1:8080"};
+  std::vector<std::string> listen;
+  std::string log_level;
+  std::string log_format;
   std::map<std::string, std::string> over_environment;  // by the variable they stand over
 };
 
-server::ServiceOptions options_of(const ServeFlags& flags) {
+config::Config config_of(const ServeFlags& flags) {
   config::Environment environment = config::process_environment();
   for (const auto& [variable, value] : flags.over_environment) {
     if (!value.empty()) environment[variable] = value;
   }
+  value_or_throw(config::refuse_missing_features(environment));
+  return value_or_throw(config::read_config(flags.config, environment));
+}
+
+log::Form log_form_of(config::LogForm form) {
+  switch (form) {
+    case config::LogForm::text: return log::Form::text;
+    case config::LogForm::json: return log::Form::json;
+    case config::LogForm::automatic: break;
+  }
+  return log::Form::automatic;
+}
+
+void set_up_log(const ServeFlags& flags, const config::LogSettings& settings) {
+  const std::string level = flags.log_level.empty() ? settings.level : flags.log_level;
+  log::Form form = log_form_of(settings.form);
+  if (flags.log_format == "auto") form = log::Form::automatic;
+  if (flags.log_format == "text") form = log::Form::text;
+  if (flags.log_format == "json") form = log::Form::json;
+  log::set_up(spdlog::level::from_str(level), form);
+}
+
+// Nobody can show it again. One that could not be shown is of no use, and is revoked.
+void show_first_token(const std::string& file, const auth::NewToken& token) {
+  const int printed = std::printf(
+      "cloche: the first token, of the admin of tenant %s, shown this once:\n%s\n"
+      "cloche: its hash is in %s; `cloche token create` makes more\n",
+      token.record.tenant.c_str(), token.text.c_str(), file.c_str());
+  if (printed >= 0 && std::fflush(stdout) == 0) return;
+  [[maybe_unused]] auto revoked = auth::TokenFile(file).revoke(token.record.id);
+  throw SandboxError(
+      "the first token could not be printed, and was revoked: make one with `cloche token create "
+      "--tenant default --role admin`");
+}
+
+server::ServiceOptions options_of(config::Config config, const std::vector<std::string>& listen) {
   server::ServiceOptions options;
-  options.config = value_or_throw(config::read_config(flags.config, environment));
-  for (const std::string& text : flags.listen) options.listen.push_back(value_or_throw(server::parse_listen(text)));
+  options.listen = value_or_throw(server::listen_on(config.server, listen));
+  server::Access access = value_or_throw(server::open_access(config, options.listen));
+  options.auth = std::move(access.options);
+  if (access.first_token) show_first_token(*options.auth.token_file, *access.first_token);
+  options.config = std::move(config);
   return options;
 }
 
-Task<Status> run_until_told(server::Service& service) {
+void reload(server::Service& service) {
+  if (auto reloaded = service.reload_certificates(); reloaded) {
+    log::info("SIGHUP: certificates read again");
+  } else {
+    log::error("SIGHUP: certificates stay as they are: {}", reloaded.error().message);
+  }
+}
+
+enum class OnHangUp { reload, end };
+
+Task<Status> run_until_told(server::Service& service, OnHangUp on_hang_up) {
   auto started = co_await service.start();
   if (!started) co_return started;
   for (const std::string& address : service.addresses()) std::printf("cloche: listening on %s\n", address.c_str());
   std::fflush(stdout);
-  asio::signal_set signals(co_await asio::this_coro::executor, SIGTERM, SIGINT);
-  const int number = co_await signals.async_wait(asio::use_awaitable);
+  asio::signal_set signals(co_await asio::this_coro::executor, SIGTERM, SIGINT, SIGHUP);
+  int number = co_await signals.async_wait(asio::use_awaitable);
+  while (number == SIGHUP && on_hang_up == OnHangUp::reload) {
+    reload(service);
+    number = co_await signals.async_wait(asio::use_awaitable);
+  }
   log::info("signal {}: shutting down; another one hastens", number);
   signals.async_wait([&service](boost::system::error_code error, int) {
     if (!error) service.hasten();
@@ -49,12 +107,16 @@ Task<Status> run_until_told(server::Service& service) {
 }
 
 int serve(const ServeFlags& flags) {
+  config::Config config = config_of(flags);
+  set_up_log(flags, config.log);
+  const OnHangUp on_hang_up = config.server.tls ? OnHangUp::reload : OnHangUp::end;
   asio::io_context io{1};
-  auto service = value_or_throw(server::Service::create(io.get_executor(), options_of(flags)));
+  server::ServiceOptions options = options_of(std::move(config), flags.listen);
+  auto service = value_or_throw(server::Service::create(io.get_executor(), std::move(options)));
   std::exception_ptr failure;
   Status ended;
   asio::co_spawn(
-      io, [&]() -> Task<> { ended = co_await run_until_told(*service); },
+      io, [&]() -> Task<> { ended = co_await run_until_told(*service, on_hang_up); },
       [&](std::exception_ptr error) { failure = error; });
   io.run();
   if (failure) std::rethrow_exception(failure);
@@ -68,10 +130,8 @@ void add_serve_command(CLI::App& app, Action& chosen) {
   auto flags = std::make_shared<ServeFlags>();
   CLI::App* command = app.add_subcommand("serve", "Lends sandboxes over HTTP, until SIGTERM or SIGINT");
   command->add_option("--config", flags->config, "cloche.yml; else $CLOCHE_CONFIG, else /etc/cloche/cloche.yml");
-  command
-      ->add_option("--listen", flags->listen,
-                   "Where to listen: 127.0.0.1:8080, [::1]:8080 or unix:/path; may be repeated")
-      ->capture_default_str();
+  command->add_option("--listen", flags->listen,
+                      "Where to listen: 127.0.0.1:8080 (the default), [::1]:8080 or unix:/path; may be repeated");
   auto& over = flags->over_environment;
   command->add_option("--backend", over["CLOCHE_BACKEND"], "Who makes sandboxes: oci (an OCI runtime) or docker")
       ->check(CLI::IsMember({"oci", "docker"}));
@@ -79,7 +139,18 @@ void add_serve_command(CLI::App& app, Action& chosen) {
   command->add_option("--state-dir", over["CLOCHE_STATE_DIR"], "Journal, root filesystems (default: /var/lib/cloche)");
   command->add_option("--run-dir", over["CLOCHE_RUN_DIR"], "Living sandboxes (default: /run/cloche)");
   command->add_option("--docker-host", over["DOCKER_HOST"], "The Docker engine: unix:///path or tcp://host:port");
-  command->callback([flags, &chosen] { chosen = [flags] { return serve(*flags); }; });
+  command->add_option("--log-level", flags->log_level, "How much the log says (default: info)")
+      ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}));
+  command
+      ->add_option("--log-format", flags->log_format,
+                   "text, json (an object a line), or auto: text on a terminal (the default)")
+      ->check(CLI::IsMember({"auto", "text", "json"}));
+  command->callback([flags, &app, &chosen] {
+    // The flag of all commands, in front of this one, says the same.
+    const CLI::Option* general = app.get_option("--log-level");
+    if (flags->log_level.empty() && general->count() > 0) flags->log_level = general->as<std::string>();
+    chosen = [flags] { return serve(*flags); };
+  });
 }
 
 }  // namespace cloche::cli

@@ -8,6 +8,8 @@
 #include "config/limits_section.hpp"
 #include "config/profile_section.hpp"
 #include "config/secrets_section.hpp"
+#include "config/server_section.hpp"
+#include "config/service_sections.hpp"
 #include "sandbox/spec.hpp"
 
 namespace cloche::config {
@@ -69,6 +71,12 @@ void read_profiles(Section& top, const Environment& environment, ManagerOptions&
   });
 }
 
+void read_service(Section& top, Config& config) {
+  top.section("server", [&](Section& section) { read_server(section, config.server); });
+  top.section("sessions", [&](Section& section) { read_sessions(section, config.sessions); });
+  top.section("log", [&](Section& section) { read_log(section, config.log); });
+}
+
 }  // namespace
 
 Result<Config> parse_config(std::string_view text, const std::string& name, const Environment& environment) {
@@ -85,7 +93,10 @@ Result<Config> parse_config(std::string_view text, const std::string& name, cons
     read_manager(top, environment, config);
     read_profiles(top, environment, config.manager);
     config.languages = top.part("languages");
+    read_service(top, config);
   }
+  config.sessions.image = default_image(environment, config.manager.engine.backend);
+  CLOCHE_CHECK(apply_environment(environment, config.sessions));
   top.finish();
   CLOCHE_CHECK(complaints.status());
   return config;

@@ -9,12 +9,16 @@
 #include "cloche/manager_options.hpp"
 #include "config/environment.hpp"
 #include "config/section.hpp"
+#include "config/settings.hpp"
 #include "core/result.hpp"
 
 namespace cloche::config {
 
 struct Config {
   ManagerOptions manager;
+  ServerSettings server;
+  SessionSettings sessions;
+  LogSettings log;
   std::optional<Part> languages;  // what is below `languages:`; see runner/language_registry.hpp
   bool holds_secrets = false;     // a secret's value stands in the file
 };

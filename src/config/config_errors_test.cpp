@@ -32,8 +32,8 @@ std::string pool(const std::string& keys) { return profile("pool:\n      " + key
 
 const BadConfig bad_keys[] = {
     {"Top", "backend: oci\nprofile: {}\n", "unknown key `profile` (line 2) at the top level; did you mean `profiles`?"},
-    {"Reserved", "server: {listen: 80}\n",
-     "unknown key `server` (line 1) at the top level; known are: backend, docker, "},
+    {"Unlike", "webhooks: {listen: 80}\n",
+     "unknown key `webhooks` (line 1) at the top level; known are: backend, docker, "},
     {"Pool", pool("pool_sise: 3"),
      "unknown key `pool_sise` (line 4) in profiles.python.pool; did you mean `pool_size`?"},
     {"GeneralPool", "pool:\n  max_use: 3\n", "unknown key `max_use` (line 2) in pool; did you mean `max_uses`?"},

@@ -34,6 +34,15 @@ TEST(Documentation, ExampleOfTheFile_IsRead) {
   EXPECT_EQ(config->manager.profiles.at(0).pool.scale_limit, 12U);
 }
 
+TEST(Documentation, ExampleOfAService_IsRead) {
+  const std::string text = example("### The service");
+  ASSERT_FALSE(text.empty());
+  const auto config = parse_config(text, "cloche.yml", {});
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_TRUE(config->server.tls);
+  EXPECT_EQ(config->server.quotas.named.size(), 1U);
+}
+
 TEST(Documentation, ExampleOfTheAutograder_IsRead) {
   const std::string text = example("### The autograder's file");
   ASSERT_FALSE(text.empty());
@@ -50,7 +59,10 @@ TEST(Documentation, EveryKey_IsInIt) {
   for (const std::string wrong :
        {"zzzzzzzzzz: 1", "docker: {zzzzzzzzzz: 1}", "pool: {zzzzzzzzzz: 1}", "limits: {zzzzzzzzzz: 1}",
         "profiles: {a: {zzzzzzzzzz: 1}}", "profiles: {a: {mounts: [{zzzzzzzzzz: 1, source: /a, target: /b}]}}",
-        "profiles: {a: {zygotes: [{zzzzzzzzzz: 1}]}}"}) {
+        "profiles: {a: {zygotes: [{zzzzzzzzzz: 1}]}}", "server: {zzzzzzzzzz: 1}", "server: {tls: {zzzzzzzzzz: 1}}",
+        "server: {jwt: {zzzzzzzzzz: 1}}", "server: {quotas: {zzzzzzzzzz: 1}}",
+        "server: {quotas: {requests: {zzzzzzzzzz: 1}}}", "server: {limits: {zzzzzzzzzz: 1}}",
+        "sessions: {zzzzzzzzzz: 1}", "log: {zzzzzzzzzz: 1}"}) {
     const auto config = parse_config(wrong, "c", {});
     ASSERT_FALSE(config);
     const std::string intro = "known are: ";
@@ -62,7 +74,7 @@ TEST(Documentation, EveryKey_IsInIt) {
       ++keys;
     }
   }
-  EXPECT_GT(keys, 50);
+  EXPECT_GT(keys, 80);
 }
 
 }  // namespace

@@ -3,9 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <string_view>
 
+#include "config/scalars.hpp"
+#include "config/service_sections.hpp"
 #include "config/text.hpp"
+#include "core/bytes.hpp"
 #include "sandbox/spec.hpp"
 
 namespace cloche::config {
@@ -33,10 +37,35 @@ Status apply_backend(const Environment& environment, EngineOptions& options) {
     options.backend = BackendKind::oci;
   } else if (given == "docker") {
     options.backend = BackendKind::docker;
+  } else if (given == "e2b") {
+    return refused(name, "is e2b, and there is no such backend in Cloche: choose docker, or oci");
   } else if (!given.empty()) {
     return refused(name, "must be one of oci, docker, not " + shown(given));
   }
   return {};
+}
+
+bool same_word(std::string_view given, std::string_view word) {
+  return std::ranges::equal(given, word,
+                            [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; });
+}
+
+// `true` and `false` as people write them; nothing is false.
+Result<bool> flag(const Environment& environment, const std::string& name) {
+  const std::string given = variable(environment, name);
+  const auto is_one_of = [&](std::initializer_list<std::string_view> words) {
+    return std::ranges::any_of(words, [&](std::string_view word) { return same_word(given, word); });
+  };
+  if (is_one_of({"", "false", "0", "no", "off"})) return false;
+  if (is_one_of({"true", "1", "yes", "on"})) return true;
+  return refused(name, "must be true or false, not " + shown(given));
+}
+
+Status refuse_if_true(const Environment& environment, const std::string& name, const std::string& what) {
+  CLOCHE_TRY(const bool wanted, flag(environment, name));
+  if (!wanted) return {};
+  return fail(ErrorCode::unsupported,
+              "environment variable " + name + " is true, and " + what + ": unset it, or say false");
 }
 
 }  // namespace
@@ -67,6 +96,42 @@ Status apply_environment(const Environment& environment, EngineOptions& options)
     options.instance = instance;
   }
   if (const std::string host = variable(environment, "DOCKER_HOST"); !host.empty()) options.docker_host = host;
+  return {};
+}
+
+Status apply_environment(const Environment& environment, SessionSettings& settings) {
+  if (const std::string idle = variable(environment, "SANDBOX_IDLE_TIMEOUT"); !idle.empty()) {
+    const auto duration = parse_duration(idle);
+    if (!duration || *duration < std::chrono::seconds(1)) {
+      return refused("SANDBOX_IDLE_TIMEOUT", "must be a number of seconds, from 1, not " + shown(idle));
+    }
+    settings.idle_timeout = std::chrono::ceil<std::chrono::seconds>(*duration);
+  }
+  if (const std::string most = variable(environment, "SANDBOX_MAX_SESSIONS"); !most.empty()) {
+    const auto number = parse_whole(most);
+    if (!number || *number > most_sessions) {
+      return refused("SANDBOX_MAX_SESSIONS",
+                     "must be a whole number from 0 to " + std::to_string(most_sessions) + ", not " + shown(most));
+    }
+    settings.most = static_cast<std::uint32_t>(*number);
+  }
+  if (const std::string memory = variable(environment, "SANDBOX_MEM_LIMIT"); !memory.empty()) {
+    const auto bytes = parse_bytes(memory);
+    if (!bytes)
+      return refused("SANDBOX_MEM_LIMIT", "must be an amount of memory like 512m or 1g, not " + shown(memory));
+    settings.memory = *bytes;
+  }
+  return {};
+}
+
+Status refuse_missing_features(const Environment& environment) {
+  CLOCHE_CHECK(refuse_if_true(environment, "SANDBOX_GPU_ENABLED", "Cloche's sandboxes have no GPUs"));
+  CLOCHE_CHECK(refuse_if_true(environment, "SANDBOX_GPU_NETWORK_ENABLED", "Cloche's sandboxes have neither"));
+  for (const auto& [name, value] : environment) {
+    if (!name.starts_with("E2B_") || value.empty()) continue;
+    return fail(ErrorCode::unsupported,
+                "environment variable " + name + " is set, and there is no E2B backend in Cloche: unset it");
+  }
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "cloche/engine_options.hpp"
+#include "config/settings.hpp"
 #include "core/result.hpp"
 
 namespace cloche::config {
@@ -21,6 +22,13 @@ std::string variable(const Environment& environment, const std::string& name);
 
 // CLOCHE_BACKEND (or SANDBOX_BACKEND), CLOCHE_STATE_DIR, CLOCHE_RUN_DIR, CLOCHE_INSTANCE and DOCKER_HOST.
 Status apply_environment(const Environment& environment, EngineOptions& options);
+
+// SANDBOX_IDLE_TIMEOUT, SANDBOX_MAX_SESSIONS and SANDBOX_MEM_LIMIT.
+Status apply_environment(const Environment& environment, SessionSettings& settings);
+
+// `unsupported` when a variable asks for what Cloche has not: GPUs, E2B. A service that went on without would be
+// another than was asked for.
+Status refuse_missing_features(const Environment& environment);
 
 // The image of profiles that name none: on docker SANDBOX_WORKER_IMAGE, else python:3.12-slim.
 std::string default_image(const Environment& environment, BackendKind backend);

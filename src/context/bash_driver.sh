@@ -1,13 +1,13 @@
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC1091,SC2016,SC2154,SC2172
 # The shell driver for bash: runs one command after the other in one shell, so that its state lives on.
 #
-# Requests come on stdin, one a line: `run ID COMMAND`, the command's odd bytes as \0ooo. Records go to the descriptor 3,
-# each with a NUL at its end: `ready PID`, `begin ID UPTIME JOBS`, `end ID STATUS DIRECTORY`. These and the original
-# stdout and stderr move to 57 to 60, out of the way of commands.
+# Requests come on stdin, one a line: `run ID COMMAND`, the command's odd bytes as \0ooo. Records go to descriptor 3,
+# each with a NUL at its end: `ready PID`, `begin ID UPTIME JOBS`, `end ID STATUS DIRECTORY`, `leaving ID`. These two
+# and the original stdout and stderr move to 57 to 60, out of the way of commands.
 #
-# A shell that ends under a command does not die: it executes a successor, which reads its state from descriptor 56 and
-# tells the end in its place (`moved`). Signal 39 makes the shell leave a command, before its next step: leaving from
-# within the handler would be in the middle of whatever bash was doing.
+# A shell that ends under a command does not die: it says that it is `leaving` and executes a successor, which reads its
+# state from descriptor 56 and tells the end in its place (`moved`). Signal 39 makes the shell leave a command, before
+# its next step: leaving from within the handler would be in the middle of whatever bash was doing.
 if [[ $# -eq 0 ]]; then
   exec 57<&0 58>&3 59>&1 60>&2 </dev/null 3>&-
   unset CLOCHE_EVENT_FD
@@ -30,14 +30,17 @@ __cloche_state() {
 }
 __cloche_hand_over() {
   { builtin set +euxvT; builtin trap - DEBUG; } 2>/dev/null
-  __cloche_running='' __cloche_flags=$2 __cloche_traps=$(builtin trap -p)
+  __cloche_running='' __cloche_flags=$2
+  builtin printf 'leaving %s\0' "$__cloche_id" >&58
+  __cloche_traps=$(builtin trap -p)
   builtin trap : HUP INT QUIT PIPE TERM # caught ones are as ever after an exec; ignored ones would stay ignored
   builtin exec "$BASH" --norc --noprofile -c "$BASH_EXECUTION_STRING" bash "$__cloche_id" "$1" \
     </dev/null >&59 2>&60 56< <(__cloche_state 2>/dev/null)
 }
 __cloche_leave='[[ ! $__cloche_running || $BASH_COMMAND == __cloche_* ]] || builtin exit 130'
 builtin trap '__cloche_hand_over $? $-' EXIT
-builtin trap '[[ ! $__cloche_running ]] || { __cloche_left=1; builtin set -T; builtin trap "$__cloche_leave" DEBUG; }' 39
+builtin trap '[[ ! $__cloche_running ]] ||
+  { __cloche_left=1; builtin set -T; builtin trap "$__cloche_leave" DEBUG; }' 39
 if [[ $__cloche_id ]]; then
   builtin printf 'moved %s %s %s\0' "$__cloche_id" "$__cloche_status" "${PWD-}" >&58
 else
@@ -66,7 +69,7 @@ while :; do
       __cloche_uptime=-
       IFS=' ' builtin read -r __cloche_uptime __cloche_rest </proc/uptime
       builtin printf 'begin %s %s ' "$__cloche_id" "$__cloche_uptime" >&58
-      builtin jobs -p >&58
+      builtin jobs -l >&58
       builtin printf '\0' >&58
       case $__cloche_flags in
         *[euxv]*) __cloche_request="set -${__cloche_flags//[!euxv]/}; $__cloche_request" ;;

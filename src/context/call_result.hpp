@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,10 +25,17 @@ std::string_view to_string(ContextEnding ending);
 // What the next call finds of what this and earlier ones left.
 enum class ContextState {
   kept,         // all of it
-  handed_over,  // the shell ended and handed its state to a successor: all but its job table (and, with sh, functions)
+  handed_over,  // the shell ended and a successor has its state, but for the job table; with sh, also functions and
+                // traps
   lost,         // nothing but files
 };
 std::string_view to_string(ContextState state);
+
+// What becomes of a call when the interpreter was lost before it.
+enum class AfterLoss {
+  refuse,      // its result says `lost`, until a restart
+  start_anew,  // it gets a new interpreter, and its result says `fresh`
+};
 
 struct ContextCaps {
   Bytes keep_output = mib(1);   // of stdout and of stderr; the rest is counted and dropped
@@ -44,7 +52,8 @@ struct CallResult {
   std::string err;
   OutputTotals out_totals;
   OutputTotals err_totals;
-  Bytes late;  // printed between calls, by threads or background jobs, and dropped
+  Bytes late;                          // printed between calls, by threads or background jobs, and dropped
+  std::optional<Outcome> interpreter;  // how it ended, where it ended under this call
 
   bool truncated() const { return out_totals.dropped.count > 0 || err_totals.dropped.count > 0; }
 };

@@ -3,10 +3,10 @@
 #
 # Requests come on stdin: a line of JSON, then as many bytes of input for the cell as it says. Records go to the
 # descriptor that CLOCHE_EVENT_FD names, each with a NUL at its end: `ready PID`, `begin ID`, `end ID REPORT`. Both
-# descriptors are moved away before the first cell and no program that a cell starts has them. What a cell prints goes to
-# stdout and stderr as ever. All that is here shares its process with the cells: one that meddles with it harms its own
-# context and nothing else.
-import ast, collections, fcntl, importlib.util, json, linecache, os, signal, sys, threading, time, traceback
+# descriptors are moved away before the first cell and no program that a cell starts has them. What a cell prints goes
+# to stdout and stderr as ever. All that is here shares its process with the cells: one that meddles with it harms its
+# own context and nothing else. Behind figures.py.
+import ast, collections, fcntl, json, linecache, signal, threading, time, traceback
 
 MOST_VALUE = 64 * 1024
 MOST_MESSAGE = 8 * 1024
@@ -28,85 +28,12 @@ _cells = collections.deque()
 _figures = None
 
 
-class _Figures:
-    """What becomes of a cell's figures: saved and closed by show() and at the cell's end."""
-
-    def __init__(self, prefix, most):
-        self.prefix, self.most = prefix, most
-        self.saved, self.left_out, self.tried = [], 0, 0
-
-    def save_all(self, pyplot):
-        for number in pyplot.get_fignums():
-            figure = pyplot.figure(number)
-            if len(self.saved) >= self.most:
-                self.left_out += 1
-                continue
-            try:
-                self.saved.append(self.save(figure))
-            except Exception as error:
-                self.left_out += 1
-                print(f"a figure could not be saved: {error}", file=sys.stderr)
-        pyplot.close("all")
-
-    def save(self, figure):
-        os.makedirs(os.path.dirname(self.prefix), exist_ok=True)
-        while True:
-            self.tried += 1
-            path = f"{self.prefix}{self.tried}.png"
-            try:
-                file = open(path, "xb")
-            except FileExistsError:
-                continue
-            try:
-                with file:
-                    figure.savefig(file, format="png", bbox_inches="tight")
-            except BaseException:
-                os.unlink(path)
-                raise
-            return path
-
-
-class _PyplotFinder:
-    """Sees matplotlib.pyplot being imported by whoever wants it, so that its show() is ours from the start."""
-
-    asks_others = False
-
-    def find_spec(self, name, path=None, target=None):
-        if name != "matplotlib.pyplot" or self.asks_others:
-            return None
-        self.asks_others = True
-        try:
-            spec = importlib.util.find_spec(name)
-        finally:
-            self.asks_others = False
-        if spec is not None and spec.loader is not None:
-            load = spec.loader.exec_module
-
-            def exec_module(module):
-                load(module)
-                _take_over_show(module)
-
-            spec.loader.exec_module = exec_module
-        return spec
-
-
-def _take_over_show(pyplot):
-    def show(*args, **kwargs):
-        """Saves all open figures and closes them."""
-        if _figures is not None:
-            _figures.save_all(pyplot)
-
-    show.is_cloche = True
-    if not getattr(getattr(pyplot, "show", None), "is_cloche", False):
-        pyplot.show = show
-
-
 def run():
     """Serves cells until the server goes away."""
     global _pid
     _pid = _getpid()
     _connect()
-    os.environ.setdefault("MPLBACKEND", "Agg")
+    _set_up_matplotlib()
     sys.argv = [""]
     if "" not in sys.path:
         sys.path.insert(0, "")
@@ -115,7 +42,7 @@ def run():
     sys.modules["__main__"] = main
     os.register_at_fork(after_in_child=_forget)
     if "matplotlib.pyplot" not in sys.modules:
-        sys.meta_path.insert(0, _PyplotFinder())
+        sys.meta_path.insert(0, _PyplotFinder(_save_where_shown))
     signal.signal(signal.SIGINT, _on_interrupt)
     _send(f"ready {_pid}")
     number = 0
@@ -128,6 +55,10 @@ def run():
             _serve(request, number, main)
         except KeyboardInterrupt:
             pass  # one that a thread or a handler of the caller's own made; no cell runs, so nobody is to be told
+
+
+def _save_where_shown(pyplot):
+    _take_over_show(pyplot, lambda: _figures)
 
 
 def _connect():
@@ -228,7 +159,7 @@ def _run_cell(source, name, main, report):
     try:
         pyplot = sys.modules.get("matplotlib.pyplot")
         if pyplot is not None and hasattr(pyplot, "get_fignums"):
-            _take_over_show(pyplot)
+            _save_where_shown(pyplot)
             _figures.save_all(pyplot)
     except BaseException as error:
         report.setdefault("error", _describe(error))

@@ -26,6 +26,18 @@ std::string hundredths(std::string_view uptime) {
   return is_digits(digits) ? digits : "0";
 }
 
+// A line of `jobs -l`: "[1]-  4477 Running  sleep 3", or for the further processes of a pipeline "      4478  | cat".
+std::optional<std::uint32_t> pid_in(std::string_view line) {
+  for (;;) {
+    const auto start = line.find_first_not_of(' ');
+    if (start == line.npos) return std::nullopt;
+    line.remove_prefix(start);
+    const auto word = line.substr(0, line.find(' '));
+    if (!word.starts_with('[') && word != "+" && word != "-") return parse_number(word);
+    line.remove_prefix(word.size());
+  }
+}
+
 }  // namespace
 
 Status validate(const CommandRequest& request) {
@@ -65,7 +77,7 @@ CommandBegin parse_begin(std::string_view rest) {
   rest.remove_prefix(blank + 1);
   while (!rest.empty() && begin.jobs.size() < most_jobs) {
     const auto end = rest.find('\n');
-    if (const auto pid = parse_number(rest.substr(0, end))) begin.jobs.push_back(*pid);
+    if (const auto pid = pid_in(rest.substr(0, end))) begin.jobs.push_back(*pid);
     rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
   }
   return begin;

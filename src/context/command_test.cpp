@@ -29,14 +29,14 @@ TEST(CommandRequest, ThatMakesNoSense_IsRefused) {
 }
 
 TEST(CommandBegin, OddText_MeansThatNothingWasThereBefore) {
-  const auto begin = parse_begin("16493.38 12\n34\n");
+  const auto begin = parse_begin("16493.38 [1]-  12 Running   sleep 3\n      34     | cat &\n[2] + 56 Done\n");
   EXPECT_EQ(begin.mark, "1649338");
-  EXPECT_THAT(begin.jobs, ElementsAre(12, 34));
+  EXPECT_THAT(begin.jobs, ElementsAre(12, 34, 56));
   for (const char* text :
        {"", "-", "- ", "1", "1.5", "1.x5 ", "-1.55", "1.55; rm", "99999999999999999999.99", "1.234"}) {
     EXPECT_EQ(parse_begin(text).mark, "0") << text;
   }
-  EXPECT_THAT(parse_begin("1.00 x\n-5\n7").jobs, ElementsAre(7));
+  EXPECT_THAT(parse_begin("1.00 x 8\n-5\n7\n[1]\n + \n99999999999").jobs, ElementsAre(7));
   EXPECT_THAT(parse_begin("1.00 ").jobs, IsEmpty());
 }
 

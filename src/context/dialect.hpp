@@ -1,4 +1,4 @@
-// Dialect: how one kind of interpreter is started, interrupted and cleaned up after. ContextCore does the rest.
+// Dialect: how one kind of interpreter is started, interrupted and cleaned up after. CallRunner does the rest.
 #pragma once
 
 #include <chrono>

@@ -1,7 +1,7 @@
 // DriverReader: from the bytes that an interpreter's driver writes to its event descriptor to what they say.
 //
-// Records end with a NUL: `ready PID`, `begin ID REST`, `end ID REST`, `moved ID REST` (an end that was told by the
-// successor of the process which ran the call). The driver shares its process with code that nobody trusts, so these
+// Records end with a NUL: `ready PID`, `begin ID REST`, `end ID REST`, `leaving ID` (a successor is about to tell the
+// end), `moved ID REST` (it does). The driver shares its process with code that nobody trusts, so these
 // may be any bytes. No I/O.
 #pragma once
 
@@ -24,13 +24,17 @@ struct DriverBegin {
   std::string rest;
   bool operator==(const DriverBegin&) const = default;
 };
+struct DriverLeaving {
+  std::string id;
+  bool operator==(const DriverLeaving&) const = default;
+};
 struct DriverEnd {
   enum class By { itself, successor } by = By::itself;
   std::string id;
   std::string rest;
   bool operator==(const DriverEnd&) const = default;
 };
-using DriverEvent = std::variant<DriverReady, DriverBegin, DriverEnd>;
+using DriverEvent = std::variant<DriverReady, DriverBegin, DriverLeaving, DriverEnd>;
 
 class DriverReader {
  public:

@@ -17,9 +17,13 @@ std::vector<DriverEvent> read_all(DriverReader& reader) {
 }
 
 TEST(DriverReader, RecordsSplitAnywhere_AreTheSame) {
-  const std::string bytes = "ready 12\0begin 0af \0begin 0af 16.38 7\n8\n\0end 0af 0 /a b\nc\0moved ff 3 /\0"s;
-  const std::vector<DriverEvent> wanted{DriverReady{12}, DriverBegin{"0af", ""}, DriverBegin{"0af", "16.38 7\n8\n"},
+  const std::string bytes =
+      "ready 12\0begin 0af \0begin 0af 16.38 7\n8\n\0end 0af 0 /a b\nc\0leaving ff\0moved ff 3 /\0"s;
+  const std::vector<DriverEvent> wanted{DriverReady{12},
+                                        DriverBegin{"0af", ""},
+                                        DriverBegin{"0af", "16.38 7\n8\n"},
                                         DriverEnd{DriverEnd::By::itself, "0af", "0 /a b\nc"},
+                                        DriverLeaving{"ff"},
                                         DriverEnd{DriverEnd::By::successor, "ff", "3 /"}};
   for (std::size_t piece = 1; piece <= bytes.size(); ++piece) {
     DriverReader reader;

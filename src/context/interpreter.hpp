@@ -37,6 +37,7 @@ class Interpreter {
 
   std::uint32_t pid = 0;         // of the driver, as the sandbox counts; 0 until it is ready
   std::uint64_t interrupts = 0;  // sent so far
+  bool leaving = false;          // the call under way ends by a successor's word, which takes a moment
   std::string begin;             // what the driver said at the begin of the call under way
 
  private:

@@ -1,6 +1,7 @@
-# shellcheck shell=sh
-# The shell driver for a sh that is no bash; bash_driver.sh says how the two speak. Descriptors are 6 to 9 here, since
-# such a shell has no larger ones, and the state handed to a successor is without functions, which it cannot print.
+# shellcheck shell=sh disable=SC2172
+# The shell driver for a sh that is no bash; bash_driver.sh says how it is spoken to. Descriptors are 6 to 9 here, since
+# such a shell has no larger ones, and the state handed to a successor is without functions and traps, which it cannot
+# print.
 __cloche_driver=$1 __cloche_status=0 __cloche_flags='' __cloche_id=''
 if [ $# -eq 1 ]; then
   exec 6<&0 7>&3 8>&1 9>&2 </dev/null 3>&-
@@ -15,6 +16,7 @@ __cloche_is() { return "$1"; }
 __cloche_hand_over() {
   __cloche_running=''
   { set +euxv; trap : HUP INT QUIT PIPE TERM; } 2>/dev/null
+  printf 'leaving %s\0' "$__cloche_id" >&7
   # shellcheck disable=SC2016 # the successor's own $1
   exec /bin/sh -c 'eval "$1"' sh "$__cloche_driver" "$__cloche_id" "$1" "$(export -p; set)
 __cloche_flags=$2" </dev/null >&8 2>&9
@@ -46,7 +48,7 @@ while :; do
       __cloche_uptime=-
       IFS=' ' read -r __cloche_uptime __cloche_rest </proc/uptime
       printf 'begin %s %s ' "$__cloche_id" "$__cloche_uptime" >&7
-      jobs -p >&7
+      jobs -l >&7
       printf '\0' >&7
       for __cloche_flag in v x u e; do
         case $__cloche_flags in *"$__cloche_flag"*) __cloche_request="set -$__cloche_flag; $__cloche_request" ;; esac

@@ -3,6 +3,7 @@
 #include <csignal>
 
 #include "context/cell_driver_script.hpp"
+#include "context/figures_script.hpp"
 #include "core/ids.hpp"
 
 namespace cloche {
@@ -16,6 +17,8 @@ constexpr const char* start_driver =
 
 constexpr int most_interrupts = 2;
 
+std::string driver_source() { return std::string(figures_script) + cell_driver_script; }
+
 class PythonDialect final : public Dialect {
  public:
   explicit PythonDialect(PythonContextOptions options) : options_(std::move(options)) {}
@@ -23,8 +26,9 @@ class PythonDialect final : public Dialect {
   std::vector<ExecSpec> programs() const override {
     ExecSpec spec = long_lived_exec();
     spec.env = options_.env;
+    spec.cwd = options_.directory;
     if (options_.zygote.empty()) {
-      spec.argv = {options_.interpreter, "-c", start_driver, cell_driver_script};
+      spec.argv = {options_.interpreter, "-c", start_driver, driver_source()};
     } else {
       spec.argv = {options_.interpreter};
       spec.zygote = options_.zygote;
@@ -56,12 +60,6 @@ Error explained(Error error, const std::string& zygote) {
   return error;
 }
 
-CoreOptions core_options() {
-  CoreOptions options;
-  options.after_loss = AfterLoss::refuse;
-  return options;
-}
-
 ContextEnding ending_of(const CellResult& result) {
   const bool left_badly = result.exit_code.value_or(0) != 0;
   return result.error || left_badly ? ContextEnding::error : ContextEnding::ok;
@@ -70,12 +68,13 @@ ContextEnding ending_of(const CellResult& result) {
 }  // namespace
 
 PythonContext::PythonContext(Executor executor, LiveSandbox& sandbox, PythonContextOptions options)
-    : figures_(sandbox.spec().work_dir + "/" + options.figures + "/" + random_hex(3) + "-"),
-      core_(std::move(executor), sandbox, std::make_unique<PythonDialect>(std::move(options)), core_options()) {}
+    : figures_((options.directory.empty() ? sandbox.spec().work_dir : options.directory) + "/" + options.figures + "/" +
+               random_hex(3) + "-"),
+      core_(std::move(executor), sandbox, std::make_unique<PythonDialect>(options), options.after_loss) {}
 
 Task<Status> PythonContext::prepare(LiveSandbox& sandbox, std::string zygote, std::string interpreter,
                                     std::vector<std::string> imports, Deadline deadline) {
-  std::string source = cell_driver_script;
+  std::string source = driver_source();
   auto started = co_await sandbox.start_zygote(std::move(zygote), std::move(interpreter), std::move(imports),
                                                std::move(source), deadline);
   if (!started) co_return fail(std::move(started).error().at("prepare Python for contexts"));

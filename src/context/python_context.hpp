@@ -19,7 +19,9 @@ struct PythonContextOptions {
   std::string interpreter = "python3";
   std::string zygote;                      // forked from this one, which prepare() has made; empty: started plainly
   std::map<std::string, std::string> env;  // beside those that every program has
-  std::string figures = "figures";         // directory for figures, in the work directory
+  std::string directory;                   // cells start here; empty: the sandbox's work directory
+  std::string figures = "figures";         // directory for figures, below that one
+  AfterLoss after_loss = AfterLoss::refuse;
   std::chrono::milliseconds grace = std::chrono::seconds(2);  // for a cell to end after a SIGINT
 };
 
@@ -46,6 +48,7 @@ class PythonContext {
   Task<> close() { return core_.close(); }
   bool alive() const { return core_.alive(); }
 
+  // Not started: the first cell, or restart(), does that.
   PythonContext(Executor executor, LiveSandbox& sandbox, PythonContextOptions options);
 
  private:

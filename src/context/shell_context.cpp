@@ -17,7 +17,8 @@ constexpr int most_interrupts = 3;
 // Makes the shell's driver leave a command; no program has a use for it.
 constexpr int leave_signal = 39;
 constexpr int no_signal = 0;
-constexpr std::chrono::seconds sweep_limit{5};
+// One look takes milliseconds, and seconds in a gVisor without cpu.
+constexpr std::chrono::seconds sweep_limit{20};
 
 ExecSpec bash(ExecSpec spec) {
   spec.argv = {"bash", "--norc", "--noprofile", "-c", bash_driver_script, "bash"};
@@ -27,12 +28,6 @@ ExecSpec bash(ExecSpec spec) {
 ExecSpec posix_shell(ExecSpec spec) {
   spec.argv = {"/bin/sh", "-c", "eval \"$1\"", "sh", posix_driver_script};
   return spec;
-}
-
-CoreOptions core_options() {
-  CoreOptions options;
-  options.after_loss = AfterLoss::start_anew;
-  return options;
 }
 
 }  // namespace
@@ -59,7 +54,9 @@ class ShellDialect final : public Dialect {
   Task<bool> interrupt(LiveSandbox& sandbox, Interpreter& interpreter, int attempt) override {
     if (attempt >= most_interrupts) co_return false;
     const std::string signal = attempt == 0 ? "TERM" : "KILL";
-    auto found = co_await end_command(sandbox, interpreter, leave_signal, signal);
+    // A successor that has not come up yet would die by it.
+    const int to_shell = interpreter.leaving ? no_signal : leave_signal;
+    auto found = co_await end_command(sandbox, interpreter, to_shell, signal);
     co_return found.has_value();
   }
   std::chrono::milliseconds grace() const override { return options_.grace; }
@@ -95,7 +92,7 @@ class ShellDialect final : public Dialect {
     spec.cwd = "/";
     spec.wall_limit = sweep_limit;
     spec.keep_output = kib(4);
-    auto ran = co_await sandbox.run(std::move(spec), Deadline::after(2 * sweep_limit));
+    auto ran = co_await sandbox.run(std::move(spec), Deadline::after(sweep_limit + sweep_limit / 2));
     if (!ran || !ran->outcome.success() || ran->out.empty()) co_return std::nullopt;
     ran->out.pop_back();
     co_return parse_number(ran->out);
@@ -104,16 +101,18 @@ class ShellDialect final : public Dialect {
   ShellContextOptions options_;
 };
 
+ShellContext::ShellContext(Executor executor, LiveSandbox& sandbox, ShellContextOptions options)
+    : ShellContext(std::move(executor), sandbox, std::make_unique<ShellDialect>(std::move(options))) {}
+
 ShellContext::ShellContext(Executor executor, LiveSandbox& sandbox, std::unique_ptr<ShellDialect> dialect)
-    : dialect_(dialect.get()), core_(std::move(executor), sandbox, std::move(dialect), core_options()) {}
+    : dialect_(dialect.get()), core_(std::move(executor), sandbox, std::move(dialect), AfterLoss::start_anew) {}
 
 const std::string& ShellContext::directory() const { return dialect_->directory; }
 
 Task<Result<std::unique_ptr<ShellContext>>> ShellContext::open(LiveSandbox& sandbox, ShellContextOptions options,
                                                                Deadline deadline) {
   const auto executor = co_await asio::this_coro::executor;
-  auto dialect = std::make_unique<ShellDialect>(std::move(options));
-  auto context = std::make_unique<ShellContext>(executor, sandbox, std::move(dialect));
+  auto context = std::make_unique<ShellContext>(executor, sandbox, std::move(options));
   auto started = co_await context->restart(deadline);
   if (!started) co_return fail(std::move(started).error());
   co_return context;
@@ -136,7 +135,7 @@ Task<Result<CommandResult>> ShellContext::run(CommandRequest request, ContextLis
     result.exit_code = end->exit_code;
     if (end->directory.size() <= longest_directory) dialect_->directory = end->directory;
   } else {
-    result.exit_code = called->exit_code.value_or(0);
+    result.exit_code = result.interpreter ? result.interpreter->exit_code : 0;
   }
   if (result.ending == ContextEnding::timeout) result.exit_code = exit_code_after_timeout;
   co_return result;

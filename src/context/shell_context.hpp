@@ -21,7 +21,7 @@ struct ShellContextOptions {
   enum class Shell { bash_or_sh, sh } shell = Shell::bash_or_sh;  // bash where there is one
   std::map<std::string, std::string> env;                         // beside those that every program has
   std::string directory;                                          // empty: the sandbox's work directory
-  std::chrono::milliseconds grace = std::chrono::seconds(1);      // for a command to end after each try to end it
+  std::chrono::milliseconds grace = std::chrono::seconds(2);      // for a command to end after each try to end it
 };
 
 class ShellDialect;
@@ -47,9 +47,12 @@ class ShellContext {
   // Where the shell was at the end of the last command; empty before the first one.
   const std::string& directory() const;
 
-  ShellContext(Executor executor, LiveSandbox& sandbox, std::unique_ptr<ShellDialect> dialect);
+  // Not started: the first command, or restart(), does that.
+  ShellContext(Executor executor, LiveSandbox& sandbox, ShellContextOptions options);
 
  private:
+  ShellContext(Executor executor, LiveSandbox& sandbox, std::unique_ptr<ShellDialect> dialect);
+
   ShellDialect* dialect_;  // the core's
   ContextCore core_;
 };

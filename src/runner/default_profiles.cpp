@@ -49,4 +49,23 @@ std::vector<Profile> default_profiles(const LanguageRegistry& languages, Backend
   return all;
 }
 
+Profile session_profile(const LanguageRegistry& languages, BackendKind backend, const std::string& image,
+                        std::uint32_t most_sessions, const HasProgram& has) {
+  Profile profile;
+  profile.name = "session";
+  if (backend == BackendKind::docker) profile.sandbox.image = image;
+  Limits& limits = profile.sandbox.limits;
+  limits.memory = mib(512);
+  limits.cpus = 1;
+  limits.pids = 128;
+  limits.file_size = mib(64);
+  limits.work_dir = mib(256);
+  profile.pool.pool_size = most_sessions == 0 ? 0 : 2;
+  profile.pool.scale_limit = most_sessions + 2;
+  const auto python = languages.find("python");
+  const bool has_python = backend == BackendKind::docker || has("python3");
+  if (python && python->zygote && has_python) profile.zygotes.push_back(*python->zygote);
+  return profile;
+}
+
 }  // namespace cloche

@@ -18,6 +18,9 @@ using Values = std::map<std::string, std::string, std::less<>>;
 
 std::unexpected<Error> refused(std::string why) { return fail(ErrorCode::invalid_argument, std::move(why)); }
 
+constexpr std::string_view directory_in_front = "{dir}/";
+constexpr std::string_view all_sources = "{sources}";
+
 // One pass: what a value brings is never looked at again.
 Result<std::string> fill(std::string_view pattern, const Values& values) {
   std::string text;
@@ -40,7 +43,7 @@ Result<std::string> fill(std::string_view pattern, const Values& values) {
       std::string known;
       for (const auto& [key, unused] : values) known += (known.empty() ? "{" : ", {") + key + "}";
       return refused("unknown placeholder {" + config::printable(name) + "} in " + config::shown(pattern) +
-                     "; there are: " + known);
+                     "; there are: " + known + ", and {sources} alone");
     }
     text += value->second;
     i = end;
@@ -48,14 +51,34 @@ Result<std::string> fill(std::string_view pattern, const Values& values) {
   return text;
 }
 
-Result<std::vector<std::string>> fill_all(const std::vector<std::string>& patterns, const Values& values) {
-  std::vector<std::string> all;
-  for (const std::string& pattern : patterns) {
-    CLOCHE_TRY(std::string text, fill(pattern, values));
-    all.push_back(std::move(text));
-  }
-  return all;
+std::string in_directory(std::string_view directory, const std::string& file) {
+  return directory == here ? file : std::string(directory) + "/" + file;
 }
+
+// What is filled in, and where the source is.
+struct Filling {
+  Values values;
+  const SourceNames& names;
+  std::string_view directory;
+
+  Status add(std::vector<std::string>& argv, const std::vector<std::string>& patterns) const {
+    for (std::string_view pattern : patterns) {
+      if (pattern == all_sources) {
+        argv.push_back(in_directory(directory, names.file));
+        argv.insert(argv.end(), names.others.begin(), names.others.end());
+        continue;
+      }
+      // A program is looked for in PATH unless there is a directory in its name.
+      const bool is_program = argv.empty();
+      if (!is_program && directory == here && pattern.starts_with(directory_in_front)) {
+        pattern.remove_prefix(directory_in_front.size());
+      }
+      CLOCHE_TRY(std::string text, fill(pattern, values));
+      argv.push_back(std::move(text));
+    }
+    return {};
+  }
+};
 
 bool is_identifier(std::string_view text) {
   const auto is_letter = [](unsigned char c) { return std::isalpha(c) || c == '_' || c == '$' || c >= 0x80; };
@@ -97,7 +120,10 @@ Status validate_file_name(std::string_view name) {
 
 Status validate_template(std::string_view pattern, TemplateOf use) {
   Values values{{"class", ""}};
-  if (use == TemplateOf::command) values.insert({{"filename", ""}, {"stem", ""}});
+  if (use == TemplateOf::command) {
+    if (pattern == all_sources) return {};
+    values.insert({{"filename", ""}, {"stem", ""}, {"dir", ""}});
+  }
   CLOCHE_CHECK(fill(pattern, values));
   return {};
 }
@@ -114,27 +140,39 @@ Result<SourceNames> names_of(const Language& language, std::string_view source) 
   return names;
 }
 
-Result<Steps> expand(const Language& language, const SourceNames& names) {
+bool names_directory(const Language& language) {
+  // With nothing to put in for it, a pattern that has it cannot be filled.
+  const Values others{{"filename", ""}, {"stem", ""}, {"class", ""}};
+  const auto names_it = [&](const std::string& pattern) { return pattern == all_sources || !fill(pattern, others); };
+  return std::ranges::any_of(language.compile, names_it) || std::ranges::any_of(language.run, names_it) ||
+         std::ranges::any_of(language.arguments, names_it);
+}
+
+Result<Steps> expand(const Language& language, const SourceNames& names, std::string_view directory) {
   CLOCHE_CHECK(validate_file_name(names.file));
   CLOCHE_CHECK(validate_class(names));
   const auto dot = names.file.rfind('.');
   const std::string full_class = names.package.empty() ? names.class_name : names.package + "." + names.class_name;
-  const Values values{{"filename", names.file}, {"stem", names.file.substr(0, dot)}, {"class", full_class}};
+  const Filling filling{{{"filename", names.file},
+                         {"stem", names.file.substr(0, dot)},
+                         {"class", full_class},
+                         {"dir", std::string(directory)}},
+                        names,
+                        directory};
 
   Steps steps;
   steps.file = names.file;
   if (!language.compile.empty()) {
-    CLOCHE_TRY(auto argv, fill_all(language.compile, values));
-    steps.compile = Step{std::move(argv), language.env, language.compile_limits};
+    steps.compile = Step{{}, language.env, language.compile_limits};
+    CLOCHE_CHECK(filling.add(steps.compile->argv, language.compile));
   }
-  CLOCHE_TRY(steps.run.argv, fill_all(language.run, values));
-  CLOCHE_TRY(const auto arguments, fill_all(language.arguments, values));
-  steps.run.argv.insert(steps.run.argv.end(), arguments.begin(), arguments.end());
+  CLOCHE_CHECK(filling.add(steps.run.argv, language.run));
+  CLOCHE_CHECK(filling.add(steps.run.argv, language.arguments));
   steps.run.env = language.env;
   steps.run.limits = language.run_limits;
   if (language.zygote) {
     steps.zygote = language.zygote->name;
-    steps.zygote_argv = {names.file};
+    steps.zygote_argv = {in_directory(directory, names.file)};
   }
   return steps;
 }

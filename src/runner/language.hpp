@@ -33,13 +33,22 @@ struct SourceNames {
   std::string file;
   std::string class_name = "Main";
   std::string package;  // of the class, with dots; empty: none
+  std::vector<std::string> others;  // what {sources} names beside the file
 };
 
 // The names that a source has by itself: the file's is the language's own, the class's is looked for in the source.
 Result<SourceNames> names_of(const Language& language, std::string_view source);
 
-// Refuses names that a program could take for something else than a name.
-Result<Steps> expand(const Language& language, const SourceNames& names);
+// Where a source is when its program starts in the source's own directory.
+inline constexpr std::string_view here = ".";
+
+// Refuses names that a program could take for something else than a name. `directory` is the one the source is in, as
+// seen from where the commands start. Where that is here, `{dir}/` in front of an argument is left out, so that a
+// compiler speaks of main.c and not of ./main.c.
+Result<Steps> expand(const Language& language, const SourceNames& names, std::string_view directory = here);
+
+// Whether the commands say {dir}. Those of a language that does not can only start in the source's own directory.
+bool names_directory(const Language& language);
 
 // The language's prefix and the source; a byte order mark stays in front.
 std::string with_prefix(const Language& language, std::string_view source);

@@ -118,6 +118,7 @@ void read_language(Section& section, Language& language) {
   read_command(section, "run", language.run);
   read_command(section, "arguments", language.arguments);
   config::read_variables(section, "env", language.env);
+  section.text("module_path", language.module_path, "the name of a variable", config::is_variable_name);
   section.section("compile_limits", [&](Section& limits) { read_step_limits(limits, language.compile_limits); });
   section.section("run_limits", [&](Section& limits) { read_step_limits(limits, language.run_limits); });
   section.section("zygote", [&](Section& zygote) { language.zygote = config::read_zygote(zygote); });

@@ -52,6 +52,42 @@ TEST(Expand, NothingToCompile_HasOneStep) {
   EXPECT_THAT(steps.zygote_argv, ElementsAre("main.py"));
 }
 
+Language with_directory() {
+  Language language;
+  language.compile = {"cc", "-o", "{dir}/{stem}.out", "{sources}", "-I{dir}"};
+  language.run = {"{dir}/{stem}.out"};
+  language.arguments = {"{dir}/{filename}", "{dir}"};
+  language.zygote = ZygoteSpec{};
+  return language;
+}
+
+TEST(Expand, SourceInTheWorkDirectory_IsNamedWithoutOne) {
+  const Steps steps = expand(with_directory(), {.file = "main.c", .others = {"./a.c", "./b.c"}}).value();
+  EXPECT_THAT(steps.compile->argv, ElementsAre("cc", "-o", "main.out", "main.c", "./a.c", "./b.c", "-I."));
+  EXPECT_THAT(steps.run.argv, ElementsAre("./main.out", "main.c", "."));
+  EXPECT_THAT(steps.zygote_argv, ElementsAre("main.c"));
+}
+
+TEST(Expand, SourceElsewhere_IsNamedWithItsDirectory) {
+  const Steps steps = expand(with_directory(), {.file = "main.c"}, "/tmp/.run-1").value();
+  EXPECT_THAT(steps.compile->argv,
+              ElementsAre("cc", "-o", "/tmp/.run-1/main.out", "/tmp/.run-1/main.c", "-I/tmp/.run-1"));
+  EXPECT_THAT(steps.run.argv, ElementsAre("/tmp/.run-1/main.out", "/tmp/.run-1/main.c", "/tmp/.run-1"));
+  EXPECT_THAT(steps.zygote_argv, ElementsAre("/tmp/.run-1/main.c"));
+}
+
+TEST(NamesDirectory, IsTrueForCommandsThatSayDirOrSources) {
+  EXPECT_TRUE(names_directory(with_directory()));
+  Language language;
+  language.run = {"x", "{filename}", "{{dir}}"};
+  EXPECT_FALSE(names_directory(language));
+  language.compile = {"cc", "{sources}"};
+  EXPECT_TRUE(names_directory(language));
+  language.compile.clear();
+  language.arguments = {"-I{dir}"};
+  EXPECT_TRUE(names_directory(language));
+}
+
 // No shell ever sees them, and no name becomes two arguments or an option.
 TEST(Expand, NameThatTriesToInject_StaysOneArgument) {
   for (const std::string name :
@@ -105,7 +141,7 @@ TEST(Expand, BadTemplate_IsRefused) {
   const struct {
     const char *pattern, *error;
   } cases[] = {
-      {"{file}", "unknown placeholder {file} in `{file}`; there are: {class}, {filename}, {stem}"},
+      {"{file}", "unknown placeholder {file} in `{file}`; there are: {class}, {dir}, {filename}, {stem}, and {sources} alone"},
       {"{}", "unknown placeholder {}"},
       {"a{b", "a single brace in `a{b`; write it twice"},
       {"a}b", "a single brace in `a}b`"},

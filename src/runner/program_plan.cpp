@@ -1,7 +1,6 @@
 #include "runner/program_plan.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "runner/excerpt.hpp"
 #include "runner/shell_words.hpp"
@@ -24,12 +23,6 @@ bool has_extension_of(const Language& language, std::string_view path) {
   return std::ranges::any_of(language.extensions, [&](const std::string& ext) { return path.ends_with(ext); });
 }
 
-// Compilers that want every source file named. The others find what the main file refers to.
-bool takes_all_sources(const Language& language) {
-  constexpr std::array<std::string_view, 2> names{"c", "cpp"};
-  return std::ranges::find(names, language.name) != names.end();
-}
-
 bool may_hold_main(const Language& language, const std::string& content) {
   return language.class_from != ClassFrom::java || content.find("void main") != std::string::npos;
 }
@@ -39,16 +32,13 @@ void put_path(std::vector<std::string>& argv, const std::string& name, const std
   if (name != path) std::ranges::replace(argv, name, path);
 }
 
-void name_other_sources(std::vector<std::string>& argv, const Language& language, const FileTree& files,
-                        const std::string& main_file) {
-  auto place = std::ranges::find(argv, main_file);
-  if (place == argv.end()) return;
+std::vector<std::string> other_sources(const Language& language, const FileTree& files, const std::string& main_file) {
   std::vector<std::string> others;
   for (const auto& [path, content] : files) {
     // With a directory in front no name is taken for an option.
     if (path != main_file && has_extension_of(language, path)) others.push_back("./" + path);
   }
-  argv.insert(place + 1, others.begin(), others.end());
+  return others;
 }
 
 struct MainFile {
@@ -71,14 +61,10 @@ Result<MainFile> plan_source(const Language& language, Program& program) {
   }
   std::string& source = program.files.at(main.path);
   source = with_prefix(language, source);
+  names.others = other_sources(language, program.files, main.path);
   CLOCHE_TRY(main.steps, expand(language, names));
   Steps& steps = main.steps;
-  if (steps.compile) {
-    put_path(steps.compile->argv, names.file, main.path);
-    if (takes_all_sources(language)) {
-      name_other_sources(steps.compile->argv, language, program.files, main.path);
-    }
-  }
+  if (steps.compile) put_path(steps.compile->argv, names.file, main.path);
   put_path(steps.run.argv, names.file, main.path);
   put_path(steps.zygote_argv, names.file, main.path);
   return main;

@@ -162,7 +162,7 @@ class FakeBackend final : public Backend {
       const ssize_t n = ::readlink(link, target, sizeof target);
       if (n > 0) argv.insert(argv.end(), {"--symlink", std::string(target, static_cast<std::size_t>(n)), link});
     }
-    for (const char* path : {"/etc/alternatives", "/etc/ld.so.cache"})
+    for (const char* path : {"/etc/alternatives", "/etc/ld.so.cache", "/etc/matplotlibrc"})
       argv.insert(argv.end(), {"--ro-bind-try", path, path});
     for (const Mount& mount : spec.mounts) {
       argv.insert(argv.end(), {mount.access == Access::read_only ? "--ro-bind" : "--bind", mount.source, mount.target});

@@ -31,6 +31,7 @@ void merge(wire::FileReply& into, wire::FileReply&& more) {
   into.files = more.files;
   into.skipped = more.skipped;
   into.total_size = std::max(into.total_size, more.total_size);
+  into.moment_ns = more.moment_ns;
 }
 
 // Sends content until its end, while the other half of the conversation listens for the answer.
@@ -219,7 +220,7 @@ Task<Status> Files::move(FilePath from, std::string to, Deadline deadline) {
   co_return Status{};
 }
 
-Task<Status> Files::unpack(FilePath path, Source source, TarCaps caps, Deadline deadline) {
+Task<Result<Unpacked>> Files::unpack(FilePath path, Source source, TarCaps caps, Deadline deadline) {
   auto ask = request(wire::FileOp::tar_in, std::move(path));
   ask.parents = true;
   ask.max_bytes = caps.content.count;
@@ -227,7 +228,10 @@ Task<Status> Files::unpack(FilePath path, Source source, TarCaps caps, Deadline 
   Sink sink = throw_away;
   auto reply = co_await perform(std::move(ask), std::move(source), std::move(sink), deadline);
   if (!reply) co_return fail(std::move(reply).error());
-  co_return Status{};
+  Unpacked unpacked;
+  unpacked.entries = reply->files;
+  unpacked.content = Bytes{reply->bytes};
+  co_return unpacked;
 }
 
 Task<Status> Files::pack(FilePath path, Sink sink, Deadline deadline) {
@@ -267,6 +271,30 @@ Task<Result<GrepResult>> Files::grep(FilePath path, std::string pattern, GrepOpt
   result.files_searched = reply->files;
   result.files_skipped = reply->skipped;
   result.cut = reply->cut;
+  co_return result;
+}
+
+Task<Result<std::int64_t>> Files::mark(Deadline deadline) {
+  FilePath anywhere("/");
+  auto ask = request(wire::FileOp::mark, std::move(anywhere));
+  Sink sink = throw_away;
+  auto reply = co_await perform(std::move(ask), nullptr, std::move(sink), deadline);
+  if (!reply) co_return fail(std::move(reply).error());
+  co_return reply->moment_ns;
+}
+
+Task<Result<EntryList>> Files::changes(FilePath path, std::int64_t since, ChangeCaps caps, Deadline deadline) {
+  auto ask = request(wire::FileOp::changes, std::move(path));
+  ask.since_ns = since;
+  ask.max_results = caps.told;
+  ask.max_entries = caps.looked_at;
+  Sink sink = throw_away;
+  auto reply = co_await perform(std::move(ask), nullptr, std::move(sink), deadline);
+  if (!reply) co_return fail(std::move(reply).error());
+  EntryList result;
+  result.entries = std::move(reply->entries);
+  // What the user's own rights do not reach was not looked at either.
+  result.cut = reply->cut || reply->skipped > 0;
   co_return result;
 }
 

@@ -65,6 +65,11 @@ struct GrepOptions {
   std::uint64_t most = 1'000;
 };
 
+struct ChangeCaps {
+  std::uint64_t told = 10'000;
+  std::uint64_t looked_at = 50'000;  // names in the tree, changed or not
+};
+
 struct GrepResult {
   std::vector<GrepMatch> matches;
   std::uint64_t files_searched = 0;
@@ -79,6 +84,11 @@ enum class Missing { error, fine };
 struct TarCaps {
   Bytes content;              // 0: the sandbox's own limits
   std::uint64_t entries = 0;  // 0: the agent's cap
+};
+
+struct Unpacked {
+  std::uint64_t entries = 0;
+  Bytes content;
 };
 
 class Files {
@@ -104,13 +114,20 @@ class Files {
   // Both beneath the same root, when there is one.
   Task<Status> move(FilePath from, std::string to, Deadline deadline = Deadline::never());
   // A tar stream, unpacked below the path, all of it or nothing.
-  Task<Status> unpack(FilePath path, Source source, TarCaps caps = {}, Deadline deadline = Deadline::never());
+  Task<Result<Unpacked>> unpack(FilePath path, Source source, TarCaps caps = {}, Deadline deadline = Deadline::never());
   // A tar stream of a file or a tree.
   Task<Status> pack(FilePath path, Sink sink, Deadline deadline = Deadline::never());
   Task<Result<EntryList>> glob(FilePath path, std::string pattern, GlobOptions options = {},
                                Deadline deadline = Deadline::never());
   Task<Result<GrepResult>> grep(FilePath path, std::string pattern, GrepOptions options,
                                 Deadline deadline = Deadline::never());
+  // Now, by the sandbox's clock. What is changed after this has returned is younger; what was changed before it was
+  // called is not.
+  Task<Result<std::int64_t>> mark(Deadline deadline = Deadline::never());
+  // Regular files of the tree that were made, written, renamed or whose mode was changed since the mark, by path.
+  // Symbolic links are not followed.
+  Task<Result<EntryList>> changes(FilePath path, std::int64_t since, ChangeCaps caps,
+                                  Deadline deadline = Deadline::never());
 
   Files(AgentLink& link, std::uint32_t uid, std::uint32_t gid) : link_(link), uid_(uid), gid_(gid) {}
 

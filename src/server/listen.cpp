@@ -1,6 +1,7 @@
-#include <charconv>
+#include "server/listen.hpp"
 
-#include "server/service.hpp"
+#include <boost/asio/ip/address.hpp>
+#include <charconv>
 
 namespace cloche::server {
 
@@ -30,9 +31,26 @@ Result<http::ListenOn> parse_listen(std::string_view text) {
   return listen;
 }
 
+Result<std::vector<http::ListenOn>> listen_on(const config::ServerSettings& settings,
+                                              const std::vector<std::string>& flags) {
+  std::vector<std::string> texts = flags.empty() ? settings.listen : flags;
+  if (texts.empty()) texts = {"127.0.0.1:8080"};
+  std::vector<http::ListenOn> all;
+  for (const std::string& text : texts) {
+    CLOCHE_TRY(http::ListenOn listen, parse_listen(text));
+    auto* tcp = std::get_if<http::ListenTcp>(&listen);
+    if (tcp != nullptr && settings.tls) tcp->certificate = {settings.tls->certificate, settings.tls->key};
+    all.push_back(std::move(listen));
+  }
+  return all;
+}
+
 bool is_local(const http::ListenOn& listen) {
   const auto* tcp = std::get_if<http::ListenTcp>(&listen);
-  return tcp == nullptr || tcp->host == "localhost" || tcp->host == "::1" || tcp->host.starts_with("127.");
+  if (tcp == nullptr || tcp->host == "localhost") return true;
+  boost::system::error_code no_address;
+  const auto address = asio::ip::make_address(tcp->host, no_address);
+  return !no_address && address.is_loopback();
 }
 
 }  // namespace cloche::server

@@ -1,22 +1,26 @@
 #include "server/service.hpp"
 
+#include <algorithm>
+
 #include "api/errors.hpp"
+#include "api/file_routes.hpp"
 #include "api/health_routes.hpp"
 #include "api/lease_routes.hpp"
+#include "api/metrics_routes.hpp"
+#include "api/proxy_routes.hpp"
+#include "api/session_routes.hpp"
+#include "api/terminal_routes.hpp"
 #include "core/log.hpp"
 #include "lib/backends.hpp"
 #include "runner/default_profiles.hpp"
+#include "server/access_log.hpp"
+#include "server/listen.hpp"
 
 namespace cloche::server {
 
 namespace {
 
 constexpr std::chrono::seconds start_patience{120};
-
-void log_access(const http::AccessRecord& record) {
-  log::info("{} {} {} {} {:.1f} ms {}", record.request_id, record.method, record.path, record.status,
-            std::chrono::duration<double, std::milli>(record.duration).count(), record.peer.describe());
-}
 
 Status refuse_strangers(const std::vector<http::ListenOn>& listen) {
   for (const auto& each : listen) {
@@ -27,17 +31,65 @@ Status refuse_strangers(const std::vector<http::ListenOn>& listen) {
   return {};
 }
 
+// The profile of sessions is there, and as `sessions:` wants it.
+Status settle_session_profile(std::vector<Profile>& profiles, const config::SessionSettings& sessions,
+                              const LanguageRegistry& languages, BackendKind backend) {
+  auto found = std::ranges::find(profiles, sessions.profile, &Profile::name);
+  if (found == profiles.end()) {
+    Profile made = session_profile(languages, backend, sessions.image, sessions.most);
+    if (sessions.profile != made.name) {
+      return fail(ErrorCode::invalid_argument,
+                  "sessions.profile is '" + sessions.profile + "', and no profile is called so");
+    }
+    found = profiles.insert(profiles.end(), std::move(made));
+  }
+  if (sessions.memory) found->sandbox.limits.memory = *sessions.memory;
+  return {};
+}
+
+void warn_of_plain_text(const std::vector<http::ListenOn>& listen) {
+  for (const auto& each : listen) {
+    const auto* tcp = std::get_if<http::ListenTcp>(&each);
+    if (is_local(each) || tcp->certificate) continue;
+    log::warn("on {} tokens travel in the clear: configure server.tls, or put a proxy with TLS in front", tcp->host);
+  }
+}
+
+session::StoreOptions store_options(const config::SessionSettings& settings, const InstanceDir& instance) {
+  session::StoreOptions options;
+  options.profile = settings.profile;
+  options.idle_timeout = settings.idle_timeout;
+  options.most = settings.most;
+  options.database = instance.sessions();
+  return options;
+}
+
+std::string_view route_of(const http::AccessRecord& record) {
+  for (const auto& [name, value] : record.labels) {
+    if (name == "route") return value;
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Service>> Service::create(Executor executor, ServiceOptions options) {
-  CLOCHE_CHECK(refuse_strangers(options.listen));
   std::unique_ptr<Service> service(new Service());
+  CLOCHE_TRY(auth::Authenticator authenticator, auth::Authenticator::open(std::move(options.auth)));
+  if (!authenticator.needs_token()) CLOCHE_CHECK(refuse_strangers(options.listen));
+  warn_of_plain_text(options.listen);
+  service->authenticator_ = std::make_unique<auth::Authenticator>(std::move(authenticator));
+  CLOCHE_CHECK(auth::check_quotas(options.config.server.quotas));
+  service->quotas_ = std::make_unique<auth::Quotas>(options.config.server.quotas, auth::Clocks().steady);
+  service->door_ = std::make_unique<api::FrontDoor>(*service->authenticator_, *service->quotas_);
+
   ManagerOptions& manager = options.config.manager;
   if (manager.engine.instance.empty()) manager.engine.instance = "default";
   service->drain_ = manager.drain_timeout;
 
   CLOCHE_TRY(LanguageRegistry languages, LanguageRegistry::create(options.config.languages));
   if (manager.profiles.empty()) manager.profiles = default_profiles(languages, manager.engine.backend);
+  CLOCHE_CHECK(settle_session_profile(manager.profiles, options.config.sessions, languages, manager.engine.backend));
   for (const auto& [alias, profile] : languages.aliases_for(manager.profiles)) manager.aliases.emplace(alias, profile);
 
   CLOCHE_TRY(service->instance_, InstanceDir::claim(manager.engine));
@@ -48,12 +100,22 @@ Result<std::unique_ptr<Service>> Service::create(Executor executor, ServiceOptio
              pool::Manager::create(executor, *service->backend_, std::move(journal), std::move(manager)));
   service->runner_ = std::make_unique<runner::CodeRunner>(executor, *service->pools_, std::move(languages));
   service->leases_ = std::make_unique<api::LeaseBook>(*service->runner_);
+  CLOCHE_TRY(service->sessions_,
+             session::SessionStore::open(executor, *service->pools_, *service->quotas_,
+                                         store_options(options.config.sessions, *service->instance_)));
 
   http::ServerOptions http;
   http.listen = std::move(options.listen);
+  http.limits = options.config.server.limits;
   http.error_body = api::error_body_of_server;
-  http.access_log = log_access;
+  http.access_log = [&metrics = service->metrics_](const http::AccessRecord& record) {
+    log_access(record);
+    metrics.request_ended(record.method, route_of(record), record.status, record.duration);
+  };
   service->http_ = std::make_unique<http::Server>(executor, std::move(http), service->routes());
+  service->metrics_.watch({.pools = [pools = service->pools_.get()] { return pools->stats(); },
+                           .sessions = [sessions = service->sessions_.get()] { return sessions->counts(); },
+                           .http = [server = service->http_.get()] { return server->counts(); }});
   return service;
 }
 
@@ -62,17 +124,43 @@ Service::~Service() = default;
 http::Handler Service::routes() {
   http::Router<http::RouteHandler> router;
   api::add_health_routes(router, *pools_);
-  api::add_lease_routes(router, *leases_, *runner_);
-  return http::serve_routes(std::move(router));
+  api::add_lease_routes(router, *door_, *leases_, *runner_, *quotas_);
+  api::CallRouter calls;
+  api::add_session_routes(calls, *sessions_);
+  api::add_file_routes(calls, *sessions_);
+  api::add_terminal_routes(calls, *sessions_);
+  api::add_proxy_routes(calls, *sessions_);
+  api::add_metrics_routes(calls, metrics_);
+  door_->open(calls, router);
+  return when_ready(http::serve_routes(std::move(router)));
 }
 
+// Until all is taken over, only health checks are answered.
+http::Handler Service::when_ready(http::Handler handler) {
+  return [this, handler = std::move(handler)](http::Exchange& exchange) -> Task<> {
+    const std::string& path = exchange.target().path;
+    if (ready_ || path == "/healthz" || path == "/readyz") {
+      co_await handler(exchange);
+      co_return;
+    }
+    http::Fields fields;
+    fields.emplace_back("Retry-After", "1");
+    [[maybe_unused]] auto sent = co_await exchange.refuse(503, "the service is starting", std::move(fields));
+  };
+}
+
+// Listens first: a server that cannot must not touch what an earlier process left.
 Task<Status> Service::start() {
-  auto started = co_await pools_->start(Deadline::after(start_patience));
-  if (!started) co_return started;
   auto listening = co_await http_->start();
-  if (listening) co_return listening;
-  [[maybe_unused]] auto ended = co_await pools_->shut_down();
-  co_return listening;
+  if (!listening) co_return listening;
+  auto started = co_await pools_->start(Deadline::after(start_patience));
+  if (started) started = co_await sessions_->start();
+  if (!started) {
+    co_await http_->shut_down(Deadline::after(drain_));
+    co_return started;
+  }
+  ready_ = true;
+  co_return Status{};
 }
 
 std::vector<std::string> Service::addresses() const {
@@ -90,6 +178,7 @@ Task<Status> Service::shut_down() {
   http_->stop_accepting();
   co_await http_->shut_down(Deadline::after(drain_));
   leases_->clear();
+  co_await sessions_->shut_down(Deadline::after(drain_));
   auto ended = co_await pools_->shut_down();
   co_return ended;
 }

@@ -7,29 +7,33 @@
 #include <string>
 #include <vector>
 
+#include "api/call.hpp"
 #include "api/lease_book.hpp"
 #include "config/config.hpp"
 #include "http/server/server.hpp"
 #include "lib/instance_dir.hpp"
+#include "metrics/metrics.hpp"
 #include "pool/manager.hpp"
 #include "runner/code_runner.hpp"
+#include "session/store.hpp"
 
 namespace cloche::server {
 
 struct ServiceOptions {
   config::Config config;
-  std::vector<http::ListenOn> listen;
+  std::vector<http::ListenOn> listen;  // see listen_on()
+  auth::AuthOptions auth;              // see open_access(); without any, only this machine is served
 };
 
 class Service {
  public:
-  // Refuses what makes no sense; listens nowhere yet.
+  // Refuses what makes no sense, and strangers where no token is asked for; listens nowhere yet.
   static Result<std::unique_ptr<Service>> create(Executor executor, ServiceOptions options);
   ~Service();
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
-  // Takes over what an earlier process left, begins to fill the pools, listens.
+  // Listens, takes over what an earlier process left, begins to fill the pools. Until then requests are told to wait.
   Task<Status> start();
   // Where it listens, for people.
   std::vector<std::string> addresses() const;
@@ -37,24 +41,28 @@ class Service {
   // No new requests, those in flight finish, leases end, sandboxes go.
   Task<Status> shut_down();
   void hasten() { pools_->hasten(); }
+  // Reads the certificates again; on an error those in use stay.
+  Status reload_certificates() { return http_->reload_certificates(); }
 
  private:
   Service() = default;
   http::Handler routes();
+  http::Handler when_ready(http::Handler handler);
 
+  std::unique_ptr<auth::Authenticator> authenticator_;
+  std::unique_ptr<auth::Quotas> quotas_;
+  std::unique_ptr<api::FrontDoor> door_;
   asio::thread_pool threads_{2};
   std::unique_ptr<InstanceDir> instance_;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<pool::Manager> pools_;
   std::unique_ptr<runner::CodeRunner> runner_;
   std::unique_ptr<api::LeaseBook> leases_;
+  std::unique_ptr<session::SessionStore> sessions_;
+  metrics::Metrics metrics_;
   std::unique_ptr<http::Server> http_;
   std::chrono::milliseconds drain_{};
+  bool ready_ = false;
 };
-
-// "127.0.0.1:8080", "[::1]:8080", ":8080" (loopback), "unix:/path".
-Result<http::ListenOn> parse_listen(std::string_view text);
-// Whether only this machine can reach it.
-bool is_local(const http::ListenOn& listen);
 
 }  // namespace cloche::server

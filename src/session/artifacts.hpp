@@ -1,5 +1,8 @@
 // Artifacts: files that a run made or changed in the workspace. They are found by their times of change, without
 // reading the tree's contents; only what is told of is read, once, for its checksum and type.
+//
+// A file counts when it was made, written, renamed, linked or given another mode. Runs at the same time in one session
+// share the workspace: what one of them changes while another runs is told by both.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +10,7 @@
 #include <vector>
 
 #include "core/bytes.hpp"
-#include "sandbox/files.hpp"
+#include "sandbox/live_sandbox.hpp"
 
 namespace cloche::session {
 
@@ -27,15 +30,17 @@ struct ArtifactCaps {
 
 struct ArtifactList {
   std::vector<Artifact> artifacts;  // by path
-  std::uint64_t left_out = 0;       // files that were found and are not told of, because of the caps
+  std::uint64_t left_out = 0;       // files that were found and are not told of: over the caps, or not to be read
   bool cut = false;                 // the search itself was cut: there may be more
 };
 
 // What is in the workspace that was made or changed since this mark.
 class WorkspaceMark {
  public:
-  // Now, by the sandbox's own clock.
+  // Now, by the sandbox's own clock. What is changed after this has returned counts, what was changed before it was
+  // called does not.
   static Task<Result<WorkspaceMark>> take(LiveSandbox& sandbox, std::string work_dir, Deadline deadline);
+  // Fails only with the sandbox, or at the deadline, or when the tree was moved about while it was looked at.
   Task<Result<ArtifactList>> changes(LiveSandbox& sandbox, ArtifactCaps caps, Deadline deadline) const;
 
  private:

@@ -10,6 +10,7 @@
 
 #include "cloche/submission.hpp"
 #include "runner/language_registry.hpp"
+#include "runner/workplace.hpp"
 #include "session/artifacts.hpp"
 #include "session/session.hpp"
 
@@ -32,6 +33,7 @@ struct RunRequest {
   std::optional<std::chrono::milliseconds> timeout;  // of the run; the compile step has the language's own
   Bytes keep_output = mib(1);                        // of stdout, and of stderr
   ArtifactCaps artifacts;
+  runner::ExecWatch watch;  // told of the program when it has started, and of none before it goes; may be none
 };
 
 struct RunOutput {
@@ -54,16 +56,33 @@ struct RunResult {
   bool truncated() const { return outcome.out.dropped.count > 0 || outcome.err.dropped.count > 0; }
 };
 
-// `not_found` for an unknown language, `invalid_argument` for a request that makes no sense, `sandbox_lost` when the
-// sandbox dies, and then the session is lost. How the program ended is in the result. A caller that is cancelled takes
+// `invalid_argument` for an unknown language and a request that makes no sense, `sandbox_lost` when the sandbox dies,
+// and then the session is lost. How the program ended is in the result. A caller that is cancelled takes
 // the program along.
 Task<Result<RunResult>> run_in_session(Session& session, const LanguageRegistry& languages, RunRequest request,
                                        RunListener listener, Deadline deadline);
 
+// A program in the background, and what is needed when it has ended.
+struct BackgroundRun {
+  std::uint64_t id = 0;                // that of LiveSandbox::attach and list_background
+  std::string directory;               // its private one; empty: none
+  std::optional<WorkspaceMark> mark;   // none: it was started before this process
+  CompileReport compile;
+  ArtifactCaps artifacts;
+  std::function<runner::Verdict(const Outcome&)> judge;
+};
+
 // The same in the background (compiled first, in the foreground): it goes on without anybody, also over a crash of this
-// process. Its id is that of LiveSandbox::attach and list_background. Where compiling fails there is a result at once.
-Task<Result<std::variant<std::uint64_t, RunResult>>> start_in_background(Session& session,
+// process. Where compiling fails there is a result at once.
+Task<Result<std::variant<BackgroundRun, RunResult>>> start_in_background(Session& session,
                                                                          const LanguageRegistry& languages,
                                                                          RunRequest request, Deadline deadline);
+
+// What there is to tell of it once it has ended. Removes its private directory.
+Task<RunResult> conclude_background(Session& session, BackgroundRun run, Exec::Collected ended, Deadline deadline);
+
+// How long a run may take when nobody says.
+constexpr std::chrono::seconds default_run_time{120};
+constexpr std::chrono::hours default_background_time{1};
 
 }  // namespace cloche::session

@@ -24,7 +24,9 @@ enum class FileOp : std::uint32_t {
   tar_out,  // lane out: a tar stream of path (a file or a tree)
   glob,     // pattern below path: *, ?, [..], **, {a,b}
   grep,     // RE2 pattern in the files below path, filtered by `glob`
-  last_ = grep,
+  mark,     // now, by the clock that files are stamped with: `moment_ns`
+  changes,  // regular files of the tree below path that were made or changed after `since_ns`
+  last_ = changes,
 };
 
 struct FileRequest {
@@ -49,9 +51,10 @@ struct FileRequest {
   bool ignore_case = false;
   bool hidden = false;  // glob: names that start with a dot match wildcards too
   std::uint32_t context_lines = 0;
-  std::uint64_t max_results = 0;  // list, glob, grep; 0: the agent's own cap
+  std::uint64_t max_results = 0;  // list, glob, grep, changes; 0: the agent's own cap
   std::uint64_t max_bytes = 0;    // tar_in: of all content; write: of the content; 0: no cap but the disk's
-  std::uint64_t max_entries = 0;  // tar_in; 0: the agent's own cap
+  std::uint64_t max_entries = 0;  // tar_in; changes: names looked at; 0: the agent's own cap
+  std::int64_t since_ns = 0;      // changes: a mark's moment
 };
 template <class Fields>
 void fields(Fields& f, FileRequest& m) {
@@ -77,6 +80,7 @@ void fields(Fields& f, FileRequest& m) {
   f(20, m.max_results);
   f(21, m.max_bytes);
   f(22, m.max_entries);
+  f(23, m.since_ns);
 }
 
 enum class FileType : std::uint32_t { other = 0, regular, directory, symlink, fifo, socket, device, last_ = device };
@@ -89,7 +93,8 @@ struct FileEntry {
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
   std::int64_t mtime_ns = 0;
-  std::string link_target;  // of a symlink
+  std::string link_target;    // of a symlink
+  std::int64_t ctime_ns = 0;  // of the last change of content, mode, owner, name or links
 };
 template <class Fields>
 void fields(Fields& f, FileEntry& m) {
@@ -101,6 +106,7 @@ void fields(Fields& f, FileEntry& m) {
   f(6, m.gid);
   f(7, m.mtime_ns);
   f(8, m.link_target);
+  f(9, m.ctime_ns);
 }
 
 struct GrepMatch {
@@ -131,6 +137,7 @@ struct FileReply {
   std::uint64_t files = 0;       // removed, listed, unpacked, packed, searched
   std::uint64_t skipped = 0;     // list, glob, grep: unreadable; grep: binary; tar_out: sockets and the like
   std::uint64_t total_size = 0;  // read: of the whole file; a first reply brings it before the content
+  std::int64_t moment_ns = 0;    // mark
 };
 template <class Fields>
 void fields(Fields& f, FileReply& m) {
@@ -142,6 +149,7 @@ void fields(Fields& f, FileReply& m) {
   f(6, m.files);
   f(7, m.skipped);
   f(8, m.total_size);
+  f(9, m.moment_ns);
 }
 
 }  // namespace cloche::wire

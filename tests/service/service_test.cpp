@@ -45,6 +45,13 @@ void ServiceTest::serve(std::chrono::milliseconds running_timeout, std::function
     profile.pool.running_timeout = running_timeout;
     manager.profiles.push_back(profile);
   }
+  Profile session = manager.profiles.front();
+  session.name = "session";
+  session.sandbox.work_dir = "/workspace";
+  session.sandbox.limits.memory = mib(256);
+  session.sandbox.limits.pids = 128;
+  session.pool.scale_limit = 6;
+  manager.profiles.push_back(session);
   manager.drain_timeout = 5s;
   http::ListenUnix socket;
   socket.path = (scratch_.path() / "socket").string();

@@ -24,7 +24,8 @@ wire::FileType type_of(mode_t mode) {
   }
 }
 
-// A program can give its files times that no 64 bits of nanoseconds hold.
+}  // namespace
+
 std::int64_t nanoseconds(const timespec& time) {
   std::int64_t result = 0;
   if (__builtin_mul_overflow(time.tv_sec, 1'000'000'000, &result) ||
@@ -34,8 +35,6 @@ std::int64_t nanoseconds(const timespec& time) {
   return result;
 }
 
-}  // namespace
-
 wire::FileEntry entry_of(const struct stat& status, std::string path) {
   return {.path = std::move(path),
           .type = type_of(status.st_mode),
@@ -43,7 +42,8 @@ wire::FileEntry entry_of(const struct stat& status, std::string path) {
           .mode = status.st_mode & 07777,
           .uid = status.st_uid,
           .gid = status.st_gid,
-          .mtime_ns = nanoseconds(status.st_mtim)};
+          .mtime_ns = nanoseconds(status.st_mtim),
+          .ctime_ns = nanoseconds(status.st_ctim)};
 }
 
 std::expected<wire::FileEntry, int> describe(int parent, const char* name, std::string path) {

@@ -52,6 +52,8 @@ Operation operation_of(wire::FileOp op) {
     case wire::FileOp::tar_out: return {"pack", pack_tar};
     case wire::FileOp::glob: return {"glob in", glob_files};
     case wire::FileOp::grep: return {"grep in", grep_files};
+    case wire::FileOp::mark: return {"mark", mark_moment};
+    case wire::FileOp::changes: return {"find changes in", find_changes};
   }
   return {"file operation", nullptr};
 }

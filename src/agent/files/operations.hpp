@@ -19,6 +19,8 @@ Status unpack_tar(const wire::FileRequest& request, const FileIo& io);
 Status pack_tar(const wire::FileRequest& request, const FileIo& io);
 Status glob_files(const wire::FileRequest& request, const FileIo& io);
 Status grep_files(const wire::FileRequest& request, const FileIo& io);
+Status mark_moment(const wire::FileRequest& request, const FileIo& io);
+Status find_changes(const wire::FileRequest& request, const FileIo& io);
 
 // The mode asked for, or the default when none was. invalid_argument for more than permission bits.
 Result<mode_t> mode_of(const wire::FileRequest& request, mode_t fallback);

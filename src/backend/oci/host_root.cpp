@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::array top_level = {"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"};
 // Small, and copied.
-constexpr std::array etc_exact = {"ld.so.cache", "ld.so.conf", "ld.so.conf.d", "fonts", "mime.types"};
+constexpr std::array etc_exact = {"ld.so.cache", "ld.so.conf", "ld.so.conf.d", "fonts", "matplotlibrc", "mime.types"};
 // Hundreds of links each, and mounted.
 constexpr std::array etc_large = {"/etc/alternatives", "/etc/ssl/certs"};
 

@@ -22,6 +22,8 @@ class BodyReader {
   Task<Result<std::string>> read_all();
 
   bool done() const { return decoder_.done(); }
+  // What has been read is of no use, and why. It does not keep the rest from being read.
+  void reject(unsigned status, std::string why) { refusal_ = Refusal{status, std::move(why)}; }
   // What to tell a client whose body could not be read; nothing when no error came up.
   const std::optional<Refusal>& refusal() const { return refusal_; }
 

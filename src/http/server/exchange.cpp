@@ -77,6 +77,8 @@ std::optional<Bytes> Exchange::announced_size() const {
 }
 
 void Exchange::allow_body(Bytes most) { parts_->body.allow(most); }
+void Exchange::reject_body(unsigned status, std::string why) { parts_->body.reject(status, std::move(why)); }
+bool Exchange::body_failed() const { return parts_->body.refusal().has_value(); }
 
 Task<Result<std::string>> Exchange::read_body(Bytes most) {
   parts_->body.allow(most);
@@ -108,6 +110,10 @@ Task<Result<std::unique_ptr<Stream>>> Exchange::switch_protocols(Fields fields) 
   if (!parts_->body.done()) co_return fail(ErrorCode::invalid_argument, "switch protocols: the request has a body");
   CLOCHE_CO_CHECK(co_await parts_->answer.switch_protocols(fields));
   co_return std::make_unique<WireStream>(parts_->wire);
+}
+
+void Exchange::label(std::string name, std::string value) {
+  parts_->labels.emplace_back(std::move(name), std::move(value));
 }
 
 bool Exchange::is_answered() const { return parts_->answer.begun(); }

@@ -55,6 +55,10 @@ class Exchange {
   Task<Result<std::string>> read_some();
   // How long the body may be that `read_some` reads, instead of the server's own limit.
   void allow_body(Bytes most);
+  // For readers of one form of body: it is of no use to them, and why. Part of what `body_failed` tells of.
+  void reject_body(unsigned status, std::string why);
+  // It could not be read. A handler that answers nothing leaves it to the server to say so with the status that fits.
+  bool body_failed() const;
 
   // The answer. All fail with `unavailable` or `timeout` when the client is gone, which it is too when it takes nothing
   // for too long, and with `invalid_argument` when a field cannot be sent. Lengths, Date, Connection and X-Request-Id
@@ -71,6 +75,9 @@ class Exchange {
   // Answers 101; `fields` has Upgrade in it. The stream ends with the exchange. From now on the client's end is told by
   // the stream, and cancels nothing.
   Task<Result<std::unique_ptr<Stream>>> switch_protocols(Fields fields);
+
+  // Something that the access log should know of this request: its route, who sent it.
+  void label(std::string name, std::string value);
 
   bool is_answered() const;  // or at least begun
   bool client_is_gone() const;

@@ -48,7 +48,10 @@ Result<boost::json::value> parse_json(std::string_view text, std::size_t depth) 
 }
 
 Task<Result<boost::json::value>> read_json(Exchange& exchange, JsonLimits limits) {
-  CLOCHE_CO_CHECK(check_json_type(exchange.field("Content-Type")));
+  if (auto type = check_json_type(exchange.field("Content-Type")); !type) {
+    exchange.reject_body(415, type.error().message);
+    co_return fail(std::move(type).error());
+  }
   CLOCHE_CO_TRY(const std::string text, co_await exchange.read_body(limits.size));
   co_return parse_json(text, limits.depth);
 }

@@ -7,6 +7,7 @@ namespace {
 Task<> serve(std::shared_ptr<const Router<RouteHandler>> router, Exchange& exchange) {
   const auto match = router->match(exchange.method(), exchange.target());
   if (match.found) {
+    exchange.label("route", *match.pattern);
     co_await (*match.found)(exchange, match.parameters);
     co_return;
   }

@@ -83,11 +83,18 @@ class Router {
     routes_.back().methods.emplace(std::move(method), std::move(serves));
   }
 
+  // Told of each route: method, pattern and what serves it.
+  void for_each(const std::function<void(const std::string&, const std::string&, const T&)>& tell) const {
+    for (const auto& route : routes_) {
+      for (const auto& [method, serves] : route.methods) tell(method, route.pattern.text(), serves);
+    }
+  }
+
   // All routes of another router, below a prefix such as "/v1/sandbox".
   void mount(const std::string& prefix, const Router& other) {
-    for (const auto& route : other.routes_) {
-      for (const auto& [method, serves] : route.methods) add(method, prefix + route.pattern.text(), serves);
-    }
+    other.for_each([&](const std::string& method, const std::string& pattern, const T& serves) {
+      add(method, prefix + pattern, serves);
+    });
   }
 
   // The best pattern that fits and has the method. HEAD is served by GET where it has no route of its own.

@@ -46,6 +46,9 @@ struct ListensOn {
   bool encrypted = false;
 };
 
+// What handlers said of a request, as names and values.
+using Labels = std::vector<std::pair<std::string, std::string>>;
+
 // One line of an access log. The path has no query: secrets travel there.
 struct AccessRecord {
   std::string_view method;  // empty when the request could not be read
@@ -56,6 +59,7 @@ struct AccessRecord {
   std::chrono::steady_clock::duration duration{};
   std::string_view request_id;
   const Peer& peer;
+  Labels labels;
 };
 
 struct ErrorBody {

@@ -64,13 +64,14 @@ class ServerConnection::Record {
     const auto& access_log = connection_.state_->options.access_log;
     if (!access_log) return;
     const auto duration = Deadline::Clock::now() - started_;
-    AccessRecord record{"", "", status_, in, out, duration, request_id_, connection_.peer_};
-    if (exchange_) {
-      record.method = exchange_->head.method;
-      record.path = exchange_->head.target.path;
-      record.request_id = exchange_->request_id;
-    }
+    AccessRecord record{"", "", status_, in, out, duration, request_id_, connection_.peer_, {}};
     try {
+      if (exchange_) {
+        record.method = exchange_->head.method;
+        record.path = exchange_->head.target.path;
+        record.request_id = exchange_->request_id;
+        record.labels = exchange_->labels;
+      }
       access_log(record);
     } catch (const std::exception& e) {
       log::error("access log: {}", e.what());

@@ -1,0 +1,129 @@
+// Finding what was made or changed since a mark.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/files/file_tester.hpp"
+
+namespace cloche::agent::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using wire::FileOp;
+
+class ChangesTest : public FileTest {
+ protected:
+  std::int64_t mark() const {
+    const Answer answer = run(beneath(FileOp::mark, "."));
+    EXPECT_THAT(answer.status, Succeeds());
+    return answer.last().moment_ns;
+  }
+  wire::FileRequest since(std::int64_t moment) const {
+    auto request = beneath(FileOp::changes, ".");
+    request.since_ns = moment;
+    return request;
+  }
+};
+
+TEST_F(ChangesTest, FileMadeBeforeTheMark_IsNotTold_AndAfterIt_IsTold) {
+  // Again and again, so that marks fall close to changes on both sides.
+  for (int i = 0; i < 50; ++i) {
+    const std::string before = "before" + std::to_string(i);
+    const std::string after = "after" + std::to_string(i);
+    put(before, "x");
+    const std::int64_t moment = mark();
+    put(after, "y");
+    const Answer answer = run(since(moment));
+    ASSERT_THAT(answer.status, Succeeds());
+    ASSERT_THAT(answer.paths(), ElementsAre(after));
+  }
+}
+
+TEST_F(ChangesTest, FileChangedWithItsOldTimeSet_IsTold) {
+  make("d");
+  put("d/kept", "1");
+  put("d/written", "1");
+  put("d/renamed", "1");
+  put("d/mode", "1");
+  const std::int64_t moment = mark();
+  put("d/written", "2");
+  const timespec long_ago[2] = {{.tv_sec = 1, .tv_nsec = 0}, {.tv_sec = 1, .tv_nsec = 0}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, at("d/written").c_str(), long_ago, 0), 0);
+  ASSERT_EQ(::rename(at("d/renamed").c_str(), at("d/new name").c_str()), 0);
+  ASSERT_EQ(::chmod(at("d/mode").c_str(), 0600), 0);
+  EXPECT_THAT(run(since(moment)).paths(), ElementsAre("d/mode", "d/new name", "d/written"));
+}
+
+TEST_F(ChangesTest, OnlyRegularFilesAreTold_AndLinksAreNotFollowed) {
+  make("outside");
+  const std::int64_t moment = mark();
+  put("outside/f", "x");
+  make("tree/dir");
+  put("tree/dir/f", "x");
+  link("../outside", "tree/link");
+  link("dir/f", "tree/to-file");
+  ASSERT_EQ(::mkfifo(at("tree/pipe").c_str(), 0666), 0);
+  auto request = since(moment);
+  request.path = "tree";
+  EXPECT_THAT(run(request).paths(), ElementsAre("dir/f"));
+}
+
+TEST_F(ChangesTest, SparseFile_TellsItsWholeSize) {
+  const std::int64_t moment = mark();
+  put("huge");
+  ASSERT_EQ(::truncate(at("huge").c_str(), std::int64_t{1} << 40), 0);
+  const auto entries = run(since(moment)).entries();
+  ASSERT_EQ(entries.size(), 1U);
+  EXPECT_EQ(entries.front().size, std::uint64_t{1} << 40);
+}
+
+TEST_F(ChangesTest, MoreThanTheCaps_IsCutAndSaid) {
+  const std::int64_t moment = mark();
+  for (int i = 0; i < 9; ++i) put("f" + std::to_string(i));
+  auto request = since(moment);
+  request.max_results = 3;
+  EXPECT_THAT(run(request).paths(), ElementsAre("f0", "f1", "f2"));
+  EXPECT_TRUE(run(request).last().cut);
+  request.max_results = 9;
+  EXPECT_FALSE(run(request).last().cut);
+  request.max_entries = 9;
+  EXPECT_FALSE(run(request).last().cut);
+  request.max_entries = 8;
+  EXPECT_TRUE(run(request).last().cut);
+  request.since_ns = mark();
+  EXPECT_TRUE(run(request).last().cut) << "nothing was found, but not all was looked at";
+}
+
+TEST_F(ChangesTest, DeepTree_IsCutAndSaid) {
+  const std::int64_t moment = mark();
+  make_deep(3000, "d", true);
+  const Answer answer = run(since(moment));
+  ASSERT_THAT(answer.status, Succeeds());
+  EXPECT_TRUE(answer.last().cut);
+  EXPECT_GT(answer.paths().size(), 100U);
+  EXPECT_LT(answer.paths().size(), 200U);
+}
+
+TEST_F(ChangesTest, UnreadableDirectory_IsSkippedAndCounted) {
+  if (!is_root()) GTEST_SKIP() << "needs root, to be another user";
+  const std::int64_t moment = mark();
+  make("closed");
+  put("closed/f");
+  put("f");
+  ::chmod(at("closed").c_str(), 0);
+  const Answer answer = run_as_user(since(moment));
+  EXPECT_THAT(answer.paths(), ElementsAre("f"));
+  EXPECT_EQ(answer.last().skipped, 1U);
+}
+
+TEST_F(ChangesTest, PathThatLeadsOut_IsRefused) {
+  link("/", "out");
+  auto request = since(0);
+  request.path = "out";
+  EXPECT_THAT(run(request).paths(), IsEmpty());
+  EXPECT_FALSE(run(request).status);
+}
+
+}  // namespace
+}  // namespace cloche::agent::testing

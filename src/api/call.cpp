@@ -1,0 +1,186 @@
+#include "api/call.hpp"
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "api/call_origin.hpp"
+#include "api/errors.hpp"
+#include "core/log.hpp"
+
+namespace cloche::api {
+
+namespace {
+
+// Why somebody is not let in, as an answer.
+struct Denial {
+  unsigned status = 403;
+  std::string message;
+  http::Fields fields;
+  std::string reason;  // for the log
+};
+
+std::size_t count_of(const http::Fields& fields, std::string_view name) {
+  const auto is_it = [&](const auto& field) { return http::same_word(field.first, name); };
+  return static_cast<std::size_t>(std::ranges::count_if(fields, is_it));
+}
+
+// A loopback address is only seen by, and from, this machine: the other end of such a connection is here too.
+auth::PeerPlace place_of(const http::Peer& peer) {
+  const bool loopback =
+      peer.address == "::1" || peer.address.starts_with("127.") || peer.address.starts_with("::ffff:127.");
+  return peer.is_local() || loopback ? auth::PeerPlace::local : auth::PeerPlace::remote;
+}
+
+Denial denial_of(const auth::Refusal& refusal) {
+  Denial denial;
+  denial.message = refusal.message;
+  denial.reason = to_string(refusal.reason);
+  switch (refusal.reason) {
+    case auth::Reason::missing:
+      denial.status = 401;
+      denial.fields.emplace_back("WWW-Authenticate", "Bearer");
+      break;
+    case auth::Reason::malformed:
+    case auth::Reason::unknown:
+    case auth::Reason::expired:
+    case auth::Reason::not_yet_valid:
+    case auth::Reason::wrong_claims:
+      denial.status = 401;
+      denial.fields.emplace_back("WWW-Authenticate", "Bearer error=\"invalid_token\"");
+      break;
+    case auth::Reason::not_local: break;
+    case auth::Reason::unavailable:
+      denial.status = 503;
+      denial.fields.emplace_back("Retry-After", "1");
+      break;
+  }
+  return denial;
+}
+
+Denial denial_of(const auth::OverQuota& over) {
+  Denial denial;
+  denial.status = 429;
+  denial.message = over.message;
+  denial.fields.emplace_back("Retry-After", std::to_string(over.retry_after.count()));
+  denial.reason = "quota";
+  return denial;
+}
+
+void log_refusal(const http::Exchange& exchange, const auth::Refusal& refusal) {
+  const auto level = refusal.reason == auth::Reason::unavailable ? spdlog::level::err : spdlog::level::info;
+  spdlog::log(level, "request {}: refused: {}{}{}", exchange.request_id(), to_string(refusal.reason),
+              refusal.detail.empty() ? "" : ": ", refusal.detail);
+}
+
+std::expected<auth::Principal, Denial> let_in(auth::Authenticator& authenticator, auth::Quotas& quotas,
+                                              const http::Exchange& exchange) {
+  const http::Fields& fields = exchange.fields();
+  const std::size_t headers = count_of(fields, "Authorization");
+  if (headers > 1) return std::unexpected(Denial{400, "several Authorization headers; send one", {}, "malformed"});
+  if (!authenticator.needs_token()) {
+    if (auto checked = check_call_origin(fields, exchange.peer()); !checked) {
+      return std::unexpected(Denial{403, checked.error().message, {}, "web_page"});
+    }
+  }
+  std::optional<std::string_view> authorization;
+  if (headers == 1) authorization = exchange.field("Authorization");
+  auto principal = authenticator.authenticate(authorization, place_of(exchange.peer()));
+  if (!principal) {
+    log_refusal(exchange, principal.error());
+    return std::unexpected(denial_of(principal.error()));
+  }
+  if (auto admitted = quotas.admit_request(*principal); !admitted) return std::unexpected(denial_of(admitted.error()));
+  return *std::move(principal);
+}
+
+Task<> answer_detail(http::Exchange& exchange, unsigned status, std::string message, http::Fields fields) {
+  boost::json::object body;
+  body["detail"] = status == 500 ? "something failed inside; the log knows more" : message;
+  fields.emplace_back("Content-Type", "application/json");
+  std::string text = boost::json::serialize(body);
+  [[maybe_unused]] auto sent = co_await exchange.respond(status, std::move(fields), std::move(text));
+}
+
+Task<> answer_denial(http::Exchange& exchange, Denial denial, ErrorForm form) {
+  exchange.label("refused", denial.reason);
+  if (form == ErrorForm::detail) {
+    co_await answer_detail(exchange, denial.status, std::move(denial.message), std::move(denial.fields));
+    co_return;
+  }
+  [[maybe_unused]] auto sent =
+      co_await exchange.refuse(denial.status, std::move(denial.message), std::move(denial.fields));
+}
+
+Task<> answer_failure(http::Exchange& exchange, Error error, ErrorForm form) {
+  if (exchange.is_answered()) {
+    log::debug("request {}: after its answer began: {}", exchange.request_id(), error.message);
+    co_return;
+  }
+  // The server knows the status that fits.
+  if (exchange.body_failed()) co_return;
+  if (form == ErrorForm::error) {
+    co_await answer_error(exchange, error);
+    co_return;
+  }
+  const unsigned status = answer_for(error.code).status;
+  if (status >= 500) log::error("request {}: {}", exchange.request_id(), error.message);
+  http::Fields none;
+  co_await answer_detail(exchange, status, std::move(error.message), std::move(none));
+}
+
+// What a guarded route needs; both outlive it.
+struct Guards {
+  auth::Authenticator& authenticator;
+  auth::Quotas& quotas;
+};
+
+Task<> serve_call(Guards guards, ErrorForm form, const CallHandler& handler, http::Exchange& exchange,
+                  const http::PathParameters& path) {
+  auto principal = let_in(guards.authenticator, guards.quotas, exchange);
+  if (!principal) {
+    Denial denial = std::move(principal).error();
+    co_await answer_denial(exchange, std::move(denial), form);
+    co_return;
+  }
+  exchange.label("tenant", principal->tenant);
+  if (!principal->token_id.empty()) exchange.label("token", principal->token_id);
+  Call call{exchange, path, *std::move(principal)};
+  auto served = co_await handler(call);
+  if (served) co_return;
+  Error error = std::move(served).error();
+  co_await answer_failure(exchange, std::move(error), form);
+}
+
+}  // namespace
+
+Result<auth::AuthorizedTenant> Call::tenant(const std::optional<std::string>& wanted) const {
+  std::optional<std::string_view> name;
+  if (wanted) name = *wanted;
+  return auth::authorize_tenant(principal, name);
+}
+
+FrontDoor::FrontDoor(auth::Authenticator& authenticator, auth::Quotas& quotas)
+    : authenticator_(authenticator), quotas_(quotas) {}
+
+http::RouteHandler FrontDoor::guard(CallHandler handler, ErrorForm form) const {
+  const Guards guards{authenticator_, quotas_};
+  return [guards, form, handler = std::move(handler)](http::Exchange& exchange, const http::PathParameters& path) {
+    return serve_call(guards, form, handler, exchange, path);
+  };
+}
+
+void FrontDoor::open(const CallRouter& calls, http::Router<http::RouteHandler>& into) const {
+  http::Router<http::RouteHandler> guarded;
+  calls.for_each([&](const std::string& method, const std::string& pattern, const CallHandler& handler) {
+    guarded.add(method, pattern, guard(handler));
+  });
+  into.mount("", guarded);
+  into.mount("/v1/sandbox", guarded);
+}
+
+Task<> answer_over_quota(http::Exchange& exchange, auth::OverQuota over, ErrorForm form) {
+  Denial denial = denial_of(over);
+  co_await answer_denial(exchange, std::move(denial), form);
+}
+
+}  // namespace cloche::api

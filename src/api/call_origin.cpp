@@ -1,0 +1,48 @@
+#include "api/call_origin.hpp"
+
+#include <boost/asio/ip/address_v4.hpp>
+
+namespace cloche::api {
+
+namespace {
+
+std::string_view without_port(std::string_view host) {
+  const auto colon = host.rfind(':');
+  if (colon == std::string_view::npos || host.ends_with(']')) return host;
+  const std::string_view port = host.substr(colon + 1);
+  const bool is_port = !port.empty() && std::ranges::all_of(port, [](char c) { return c >= '0' && c <= '9'; });
+  return is_port ? host.substr(0, colon) : host;
+}
+
+std::unexpected<Error> refused(std::string why) { return fail(ErrorCode::permission_denied, std::move(why)); }
+
+}  // namespace
+
+bool names_this_machine(std::string_view host) {
+  const std::string_view name = without_port(host);
+  if (http::same_word(name, "localhost") || name == "[::1]") return true;
+  boost::system::error_code none;
+  const auto address = boost::asio::ip::make_address_v4(std::string(name), none);
+  return !none && address.is_loopback();
+}
+
+Status check_call_origin(const http::Fields& fields, const http::Peer& peer) {
+  const std::string_view host = http::field_value(fields, "Host");
+  // No browser speaks over a unix socket, and none leaves Host out.
+  const bool nameless = peer.is_local() && host.empty();
+  if (!nameless && !names_this_machine(host)) {
+    return refused("without tokens this service answers to the Host localhost, 127.0.0.1 or [::1] alone");
+  }
+  const std::string own = (peer.encrypted ? "https://" : "http://") + std::string(host);
+  for (const auto& [name, value] : fields) {
+    if (http::same_word(name, "Origin") && !http::same_word(value, own)) {
+      return refused("without tokens this service takes no requests from pages of another origin");
+    }
+    const bool from_elsewhere = http::same_word(name, "Sec-Fetch-Site") && !http::same_word(value, "same-origin") &&
+                                !http::same_word(value, "none");
+    if (from_elsewhere) return refused("without tokens this service takes no requests from pages of another site");
+  }
+  return {};
+}
+
+}  // namespace cloche::api

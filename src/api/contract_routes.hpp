@@ -1,0 +1,16 @@
+// GET /openapi.yaml: the contract of this service, docs/openapi.yaml as it was when the program was built. For
+// everybody: it holds nothing that the source does not.
+#pragma once
+
+#include <string_view>
+
+#include "http/server/routed.hpp"
+
+namespace cloche::api {
+
+void add_contract_routes(http::Router<http::RouteHandler>& router);
+
+// The text itself.
+std::string_view contract_text();
+
+}  // namespace cloche::api

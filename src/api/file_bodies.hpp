@@ -1,0 +1,84 @@
+// Bodies of the file routes, to our types. Strict: a field that is not known, of another type or out of its bounds is
+// `invalid_argument` with its name.
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/json_object.hpp"
+#include "core/result.hpp"
+
+namespace cloche::api {
+
+// "tenant_id", where it is not the caller's own, and "session_id".
+struct SessionName {
+  std::optional<std::string> tenant;
+  std::string session;
+};
+Result<SessionName> read_session_name(JsonObject& body);
+
+enum class TextEncoding {
+  utf_8,    // what is not UTF-8 is refused
+  latin_1,  // each byte is the character of its number
+  replace,  // UTF-8, U+FFFD in the place of what is not
+};
+std::string_view to_string(TextEncoding encoding);
+
+struct ReadTextBody {
+  SessionName where;
+  std::string path;
+  std::uint64_t offset = 0;  // the first line; they count from 0
+  std::uint64_t limit = 2000;
+  TextEncoding encoding = TextEncoding::utf_8;
+};
+Result<ReadTextBody> read_text_body(const json::value& body);
+
+struct ReadBinaryBody {
+  SessionName where;
+  std::string path;
+  std::uint64_t offset = 0;
+  std::optional<std::uint64_t> length;  // none: to the end
+};
+Result<ReadBinaryBody> read_binary_body(const json::value& body);
+
+struct WriteBody {
+  SessionName where;
+  std::string path;
+  std::string content;
+  std::uint32_t mode = 0;  // 0: that of the file that is replaced, else 0644
+  enum class Existing { replace, append } existing = Existing::replace;
+};
+Result<WriteBody> read_write_body(const json::value& body);
+
+struct GrepBody {
+  SessionName where;
+  std::string pattern;
+  std::string path;
+  std::string glob;
+  bool ignore_case = false;
+  std::uint32_t context = 0;
+  std::uint64_t limit = 1000;
+};
+Result<GrepBody> read_grep_body(const json::value& body);
+
+struct GlobBody {
+  SessionName where;
+  std::string pattern;
+  std::string path;
+  std::uint64_t limit = 1000;
+  bool hidden = false;
+};
+Result<GlobBody> read_glob_body(const json::value& body);
+
+struct FileToCopy {
+  std::string path;
+  std::string content;
+  std::uint32_t mode = 0644;
+};
+// {"files": {path: text | {"content" | "content_base64", "mode"}}}, or a list of {"path", …}.
+Result<std::vector<FileToCopy>> read_copy_body(const json::value& body);
+
+}  // namespace cloche::api

@@ -1,0 +1,23 @@
+// Answers of /grep and /glob: what the agent found, as JSON with paths below the workspace.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <string>
+
+#include "sandbox/files.hpp"
+
+namespace cloche::api {
+
+// Whether the asked path is a directory, whose matches are below it, or the one file that was searched.
+enum class Searched { directory, file };
+
+// Lines around a match are told with it, matches among them too, so a line may be told more than once. The text of all
+// lines is bounded; where it is too much the answer ends early, and says so by `truncated`.
+boost::json::object matches_to_json(const GrepResult& found, std::string_view path, Searched searched,
+                                    std::uint32_t context);
+
+boost::json::object entries_to_json(const EntryList& found, std::string_view path);
+
+std::string_view to_string(FileType type);
+
+}  // namespace cloche::api

@@ -1,0 +1,13 @@
+// Files of a session's workspace: /read, /read_binary, /write, /grep, /glob, and trees in and out by
+// /sessions/{tenant}/{session}/copy and /files.
+#pragma once
+
+#include "api/call.hpp"
+#include "session/store.hpp"
+
+namespace cloche::api {
+
+// The store outlives the router.
+void add_file_routes(CallRouter& router, session::SessionStore& store);
+
+}  // namespace cloche::api

@@ -1,0 +1,48 @@
+#include "api/file_tar.hpp"
+
+#include <ctime>
+
+#include "agent/files/tar_writer.hpp"
+
+namespace cloche::api {
+
+namespace {
+
+namespace tar = agent::tar;
+
+class Archive {
+ public:
+  explicit Archive(std::vector<FileToCopy> files) : files_(std::move(files)), now_(std::time(nullptr)) {}
+
+  // A file in each piece, then the end mark, then nothing.
+  std::string next() {
+    if (at_ > files_.size()) return {};
+    if (at_ == files_.size()) {
+      ++at_;
+      return tar::end_mark();
+    }
+    const FileToCopy file = std::move(files_[at_++]);
+    tar::Entry entry;
+    entry.path = file.path;
+    entry.size = file.content.size();
+    entry.mode = file.mode;
+    entry.mtime = now_;
+    std::string piece = tar::header(entry);
+    piece += file.content;
+    return piece.append(tar::padding_after(entry.size), '\0');
+  }
+
+ private:
+  std::vector<FileToCopy> files_;
+  std::size_t at_ = 0;
+  std::int64_t now_;
+};
+
+}  // namespace
+
+Files::Source tar_of(std::vector<FileToCopy> files) {
+  auto archive = std::make_shared<Archive>(std::move(files));
+  return [archive]() -> Task<Result<std::string>> { co_return archive->next(); };
+}
+
+}  // namespace cloche::api

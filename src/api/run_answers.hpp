@@ -1,0 +1,33 @@
+// Runs as JSON.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <string>
+
+#include "http/server/server_event.hpp"
+#include "session/run.hpp"
+
+namespace cloche::api {
+
+struct RunPlace {
+  std::string tenant;
+  std::string session;
+};
+
+// Whether what was printed is part of it.
+enum class Printed { included, left_out };
+
+// Of a run that has ended with a result: the answer of /execute and /bash.
+boost::json::object result_json(const session::Run& run, const RunPlace& place, Printed printed);
+// Of any run: its state and, once it has ended, its result or its error.
+boost::json::object state_json(const session::Run& run, const RunPlace& place);
+boost::json::object summary_json(const session::Run& run);
+
+// Text as it is, with U+FFFD in the place of what is not UTF-8; and then the bytes as base64 beside it.
+void put_bytes(boost::json::object& into, std::string_view name, std::string_view bytes);
+
+http::ServerEvent to_server_event(const session::Run& run, const RunPlace& place, const session::RunEvent& event);
+// The first of a stream: which run it is.
+http::ServerEvent first_event(const session::Run& run, const RunPlace& place, std::uint64_t position);
+
+}  // namespace cloche::api

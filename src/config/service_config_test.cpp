@@ -1,0 +1,192 @@
+// What a configuration and its variables say of the service: `server:`, `sessions:`, `log:`.
+#include <gmock/gmock.h>
+
+#include "config/config.hpp"
+
+namespace cloche::config {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+Config read(const std::string& text, const Environment& environment = {}) {
+  auto config = parse_config(text, "cloche.yml", environment);
+  EXPECT_TRUE(config) << config.error().message;
+  return config ? std::move(*config) : Config{};
+}
+
+TEST(ServiceConfig, NoKeys_GiveTheDefaults) {
+  const Config config = read("");
+  EXPECT_TRUE(config.server.listen.empty());
+  EXPECT_EQ(config.server.auth, AuthMode::automatic);
+  EXPECT_TRUE(config.server.tokens.empty());
+  EXPECT_FALSE(config.server.tls);
+  EXPECT_FALSE(config.server.jwt);
+  EXPECT_FALSE(config.server.quotas.limits.sessions);
+  EXPECT_EQ(config.sessions.profile, "session");
+  EXPECT_EQ(config.sessions.idle_timeout, 900s);
+  EXPECT_EQ(config.sessions.most, 50u);
+  EXPECT_FALSE(config.sessions.memory);
+  EXPECT_EQ(config.sessions.image, "");
+  EXPECT_EQ(config.log.level, "info");
+  EXPECT_EQ(config.log.form, LogForm::automatic);
+}
+
+TEST(ServiceConfig, Server_IsRead) {
+  const ServerSettings server = read(R"(
+server:
+  listen: ["0.0.0.0:8443", "unix:/run/cloche.sock"]
+  tls: {certificate: /etc/cloche/chain.pem, key: /etc/cloche/key.pem}
+  auth: tokens
+  tokens: /etc/cloche/tokens.json
+  jwt:
+    keys: /etc/cloche/jwks.json
+    form: jwks
+    issuer: https://issuer.example
+    audience: cloche
+    tenant_claim: org
+    role_claim: rights
+    leeway: 10s
+  quotas:
+    sessions: 5
+    runs: 10
+    requests: {per_second: 20, burst: 40}
+    tenants:
+      acme: {sessions: 50, requests: {per_second: 7.5}}
+  limits: {body: 2m, connections: 64, head_timeout: 5s, idle_timeout: 1m, write_timeout: 20s}
+)")
+                                    .server;
+  EXPECT_THAT(server.listen, ElementsAre("0.0.0.0:8443", "unix:/run/cloche.sock"));
+  ASSERT_TRUE(server.tls);
+  EXPECT_EQ(server.tls->certificate, "/etc/cloche/chain.pem");
+  EXPECT_EQ(server.tls->key, "/etc/cloche/key.pem");
+  EXPECT_EQ(server.auth, AuthMode::tokens);
+  EXPECT_EQ(server.tokens, "/etc/cloche/tokens.json");
+  ASSERT_TRUE(server.jwt);
+  EXPECT_EQ(server.jwt->key_file, "/etc/cloche/jwks.json");
+  EXPECT_EQ(server.jwt->key_form, auth::KeyForm::jwks);
+  EXPECT_EQ(server.jwt->claims.issuer, "https://issuer.example");
+  EXPECT_EQ(server.jwt->claims.audience, "cloche");
+  EXPECT_EQ(server.jwt->claims.tenant_claim, "org");
+  EXPECT_EQ(server.jwt->claims.role_claim, "rights");
+  EXPECT_EQ(server.jwt->claims.leeway, 10s);
+  EXPECT_EQ(server.quotas.limits.sessions, 5u);
+  EXPECT_EQ(server.quotas.limits.runs, 10u);
+  EXPECT_EQ(server.quotas.limits.requests->per_second, 20);
+  EXPECT_EQ(server.quotas.limits.requests->burst, 40u);
+  const auth::QuotaLimits& acme = server.quotas.named.at("acme");
+  EXPECT_EQ(acme.sessions, 50u);
+  EXPECT_FALSE(acme.runs);
+  EXPECT_EQ(acme.requests->per_second, 7.5);
+  EXPECT_EQ(acme.requests->burst, 7u);
+  EXPECT_EQ(server.limits.body, mib(2));
+  EXPECT_EQ(server.limits.connections, 64u);
+  EXPECT_EQ(server.limits.head_time, 5s);
+  EXPECT_EQ(server.limits.idle, 60s);
+  EXPECT_EQ(server.limits.write_stall, 20s);
+}
+
+TEST(ServiceConfig, SessionsAndLog_AreRead) {
+  const Config config = read(
+      "profiles: {agents: {}}\nsessions: {profile: agents, idle_timeout: 5m, most: 7, memory: 1g}\n"
+      "log: {level: debug, format: json}\n");
+  EXPECT_EQ(config.sessions.profile, "agents");
+  EXPECT_EQ(config.sessions.idle_timeout, 300s);
+  EXPECT_EQ(config.sessions.most, 7u);
+  EXPECT_EQ(config.sessions.memory, mib(1024));
+  EXPECT_EQ(config.log.level, "debug");
+  EXPECT_EQ(config.log.form, LogForm::json);
+}
+
+TEST(ServiceConfig, BadKey_IsRefusedWithLineAndKey) {
+  const struct {
+    const char *text, *error;
+  } cases[] = {
+      {"server: {listn: []}", "unknown key `listn` (line 1) in server; did you mean `listen`?"},
+      {"server: {listen: 8080}", "server.listen (line 1): must be a list of texts"},
+      {"server: {listen: []}", "server.listen (line 1): must be a list of 1 to 16 addresses"},
+      {"server: {tls: {certificate: /a}}", "server.tls (line 1): TLS needs a certificate and its key"},
+      {"server: {tls: {certificate: a, key: /b}}", "server.tls.certificate (line 1): must be an absolute path"},
+      {"server: {auth: yes}", "server.auth (line 1): must be one of auto, tokens, none"},
+      {"server: {auth: none, tokens: /t}", "server.auth (line 1): none, and yet `tokens` or `jwt` is configured"},
+      {"server: {tokens: t.json}", "server.tokens (line 1): must be an absolute path"},
+      {"server: {jwt: {keys: /k, issuer: i}}", "server.jwt (line 1): JWTs need keys, an issuer and an audience; "},
+      {"server: {jwt: {keys: /k, issuer: i, audience: a, leeway: 1h}}",
+       "server.jwt.leeway (line 1): must be a duration"},
+      {"server: {jwt: {keys: /k, issuer: i, audience: a, tenant_claim: x, role_claim: x}}",
+       "server.jwt (line 1): JWT: one claim cannot be both tenant and role"},
+      {"server: {quotas: {runs: -1}}", "server.quotas.runs (line 1): must be a whole number"},
+      {"server: {quotas: {requests: {burst: 3}}}",
+       "server.quotas.requests (line 1): a rate of requests needs per_second"},
+      {"server: {quotas: {requests: {per_second: 0}}}",
+       "server.quotas.requests (line 1): requests a second must be from"},
+      {"server: {quotas: {tenants: {\"a b\": {}}}}", "server.quotas.tenants[`a b`] (line 1): `a b` cannot be a tenant"},
+      {"server: {limits: {connections: 0}}", "server.limits.connections (line 1): must be a whole number"},
+      {"sessions: {idle_timeout: 0}", "sessions.idle_timeout (line 1): must be a duration from 1s"},
+      {"sessions: {most: 5001}", "sessions.most (line 1): must be a whole number from 0 to 5000"},
+      {"sessions: {memory: much}", "sessions.memory (line 1): must be an amount of bytes"},
+      {"log: {level: loud}", "log.level (line 1): must be one of trace, debug, info, warn, error, off"},
+      {"log: {format: xml}", "log.format (line 1): must be one of auto, text, json"},
+  };
+  for (const auto& test : cases) {
+    const auto config = parse_config(test.text, "cloche.yml", {});
+    ASSERT_FALSE(config) << test.text;
+    EXPECT_EQ(config.error().code, ErrorCode::invalid_argument);
+    EXPECT_THAT(config.error().message, StartsWith(std::string("cloche.yml: ") + test.error));
+  }
+}
+
+TEST(ServiceConfig, Variables_StandOverTheFile) {
+  const Config config = read("sessions: {idle_timeout: 5m, most: 7, memory: 1g}", {{"SANDBOX_IDLE_TIMEOUT", "60"},
+                                                                                   {"SANDBOX_MAX_SESSIONS", "3"},
+                                                                                   {"SANDBOX_MEM_LIMIT", "256m"},
+                                                                                   {"SANDBOX_BACKEND", "docker"},
+                                                                                   {"SANDBOX_WORKER_IMAGE", "mine:1"}});
+  EXPECT_EQ(config.sessions.idle_timeout, 60s);
+  EXPECT_EQ(config.sessions.most, 3u);
+  EXPECT_EQ(config.sessions.memory, mib(256));
+  EXPECT_EQ(config.sessions.image, "mine:1");
+}
+
+TEST(ServiceConfig, BadVariable_IsNamed) {
+  const struct {
+    const char *name, *value, *error;
+  } cases[] = {
+      {"SANDBOX_IDLE_TIMEOUT", "soon", "environment variable SANDBOX_IDLE_TIMEOUT must be a number of seconds"},
+      {"SANDBOX_IDLE_TIMEOUT", "0", "environment variable SANDBOX_IDLE_TIMEOUT must be a number of seconds"},
+      {"SANDBOX_MAX_SESSIONS", "-1", "environment variable SANDBOX_MAX_SESSIONS must be a whole number from 0 to 5000"},
+      {"SANDBOX_MAX_SESSIONS", "1e9", "environment variable SANDBOX_MAX_SESSIONS must be a whole number"},
+      {"SANDBOX_MEM_LIMIT", "lots", "environment variable SANDBOX_MEM_LIMIT must be an amount of memory"},
+      {"SANDBOX_BACKEND", "e2b", "environment variable SANDBOX_BACKEND is e2b, and there is no such backend in Cloche"},
+  };
+  for (const auto& test : cases) {
+    const auto config = parse_config("", "cloche.yml", {{test.name, test.value}});
+    ASSERT_FALSE(config) << test.name;
+    EXPECT_THAT(config.error().message, HasSubstr(test.error));
+  }
+}
+
+TEST(ServiceConfig, VariableForWhatIsNotThere_IsRefused) {
+  for (const char* name : {"SANDBOX_GPU_ENABLED", "SANDBOX_GPU_NETWORK_ENABLED"}) {
+    for (const char* off : {"", "false", "False", "0", "no", "off"}) {
+      EXPECT_TRUE(refuse_missing_features({{name, off}})) << name << "=" << off;
+    }
+    for (const char* on : {"true", "TRUE", "1", "yes", "on"}) {
+      const auto refused = refuse_missing_features({{name, on}});
+      ASSERT_FALSE(refused) << name << "=" << on;
+      EXPECT_EQ(refused.error().code, ErrorCode::unsupported);
+      EXPECT_THAT(refused.error().message, HasSubstr(std::string("environment variable ") + name + " is true"));
+    }
+    EXPECT_FALSE(refuse_missing_features({{name, "maybe"}}));
+  }
+  const auto e2b = refuse_missing_features({{"E2B_API_KEY", "e2b_secret"}});
+  ASSERT_FALSE(e2b);
+  EXPECT_THAT(e2b.error().message, HasSubstr("E2B_API_KEY is set, and there is no E2B backend"));
+  EXPECT_THAT(e2b.error().message, testing::Not(HasSubstr("e2b_secret")));
+  EXPECT_TRUE(refuse_missing_features({{"E2B_API_KEY", ""}, {"PATH", "/bin"}}));
+}
+
+}  // namespace
+}  // namespace cloche::config

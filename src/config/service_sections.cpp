@@ -1,0 +1,28 @@
+#include "config/service_sections.hpp"
+
+#include "config/profile_section.hpp"
+
+namespace cloche::config {
+
+using namespace std::chrono_literals;
+
+void read_sessions(Section& section, SessionSettings& settings) {
+  section.text("profile", settings.profile, "a profile's name", is_profile_name);
+  std::chrono::milliseconds idle = settings.idle_timeout;
+  section.duration("idle_timeout", idle, {1s});
+  settings.idle_timeout = std::chrono::ceil<std::chrono::seconds>(idle);
+  section.whole("most", settings.most, {0, most_sessions});
+  Bytes memory;
+  section.size("memory", memory);
+  if (section.has("memory")) settings.memory = memory;
+}
+
+void read_log(Section& section, LogSettings& settings) {
+  section.choice<std::string>(
+      "level", settings.level,
+      {{"trace", "trace"}, {"debug", "debug"}, {"info", "info"}, {"warn", "warn"}, {"error", "error"}, {"off", "off"}});
+  section.choice("format", settings.form,
+                 {{"auto", LogForm::automatic}, {"text", LogForm::text}, {"json", LogForm::json}});
+}
+
+}  // namespace cloche::config

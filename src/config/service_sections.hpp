@@ -1,0 +1,14 @@
+// `sessions:` and `log:` of a configuration.
+#pragma once
+
+#include "config/section.hpp"
+#include "config/settings.hpp"
+
+namespace cloche::config {
+
+inline constexpr std::uint32_t most_sessions = 5000;
+
+void read_sessions(Section& section, SessionSettings& settings);
+void read_log(Section& section, LogSettings& settings);
+
+}  // namespace cloche::config

@@ -1,0 +1,53 @@
+// What a configuration says of the service itself: where it listens, who may come in, sessions, the log.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "auth/jwt_verifier.hpp"
+#include "auth/quotas.hpp"
+#include "cloche/bytes.hpp"
+#include "http/server/limits.hpp"
+
+namespace cloche::config {
+
+struct TlsFiles {
+  std::string certificate;  // PEM, the whole chain
+  std::string key;
+};
+
+enum class AuthMode {
+  automatic,  // tokens where there are any, or where others than this machine can call
+  tokens,     // always; the first one is made when there are none
+  none,       // never: for this machine alone
+};
+
+struct ServerSettings {
+  std::vector<std::string> listen;  // empty: 127.0.0.1:8080
+  std::optional<TlsFiles> tls;      // of all TCP addresses
+  AuthMode auth = AuthMode::automatic;
+  std::string tokens;  // the token file; empty: `tokens.json` in the state directory
+  std::optional<auth::JwtOptions> jwt;
+  auth::QuotaOptions quotas;
+  http::ServerLimits limits;
+};
+
+struct SessionSettings {
+  std::string profile = "session";  // of sessions that name none; made by Cloche if there is none of this name
+  std::chrono::seconds idle_timeout{900};
+  std::uint32_t most = 50;      // of all tenants together; 0: nobody gets a session
+  std::optional<Bytes> memory;  // over the profile's
+  std::string image;            // of the profile that Cloche makes; on oci none: the host's own /usr
+};
+
+enum class LogForm { automatic, text, json };
+
+struct LogSettings {
+  std::string level = "info";  // trace, debug, info, warn, error, off
+  LogForm form = LogForm::automatic;
+};
+
+}  // namespace cloche::config

@@ -1,0 +1,125 @@
+#include "session/artifacts.hpp"
+
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "session/run_directory.hpp"
+
+namespace cloche::session {
+
+namespace {
+
+// Enough for every signature, and for the first parts of an office document.
+constexpr std::size_t sniffed = 4096;
+
+// The checksum of a file, and its beginning, while it streams by.
+class Reading {
+ public:
+  explicit Reading(Bytes most) : most_(most) { EVP_DigestInit_ex(digest_.get(), EVP_sha256(), nullptr); }
+
+  // False when it is more than was allowed.
+  bool take(std::string_view bytes) {
+    size_ += bytes.size();
+    if (size_ > most_.count) return false;
+    if (start_.size() < sniffed) start_.append(bytes.substr(0, sniffed - start_.size()));
+    EVP_DigestUpdate(digest_.get(), bytes.data(), bytes.size());
+    return true;
+  }
+
+  std::uint64_t size() const { return size_; }
+  const std::string& start() const { return start_; }
+  std::string sha256() {
+    std::array<unsigned char, EVP_MAX_MD_SIZE> sum{};
+    unsigned int length = 0;
+    EVP_DigestFinal_ex(digest_.get(), sum.data(), &length);
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string text;
+    for (const unsigned char byte : std::string_view(reinterpret_cast<const char*>(sum.data()), length)) {
+      text += digits[byte >> 4U];
+      text += digits[byte & 0xfU];
+    }
+    return text;
+  }
+
+ private:
+  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> digest_{EVP_MD_CTX_new(), &EVP_MD_CTX_free};
+  Bytes most_;
+  std::uint64_t size_ = 0;
+  std::string start_;
+};
+
+// nullopt when it cannot be read (any more), or is larger than it was said to be.
+Task<Result<std::optional<Artifact>>> read_artifact(LiveSandbox& sandbox, std::string work_dir, std::string path,
+                                                    Bytes most, Deadline deadline) {
+  Reading reading(most);
+  Files::Sink sink = [&reading](std::string bytes) -> Task<Status> {
+    if (!reading.take(bytes)) co_return fail(ErrorCode::limit_reached, "the file has grown");
+    co_return Status{};
+  };
+  auto files = sandbox.files();
+  FilePath place = FilePath::beneath(std::move(work_dir), path);
+  // One byte more than allowed tells that there is more.
+  const FileRange range{.offset = 0, .length = most.count + 1};
+  auto read = co_await files.read_stream(std::move(place), range, std::move(sink), deadline);
+  if (!read) {
+    const ErrorCode code = read.error().code;
+    if (code == ErrorCode::sandbox_lost || code == ErrorCode::timeout) co_return fail(std::move(read).error());
+    co_return std::optional<Artifact>();
+  }
+  Artifact artifact;
+  artifact.name = path.substr(path.rfind('/') + 1);
+  artifact.content_type = content_type_of(artifact.name, reading.start());
+  artifact.path = std::move(path);
+  artifact.size = reading.size();
+  artifact.sha256 = reading.sha256();
+  co_return std::optional<Artifact>(std::move(artifact));
+}
+
+bool is_cloches_own(std::string_view path) { return is_run_directory(path.substr(0, path.find('/'))); }
+
+}  // namespace
+
+Task<Result<WorkspaceMark>> WorkspaceMark::take(LiveSandbox& sandbox, std::string work_dir, Deadline deadline) {
+  auto files = sandbox.files();
+  auto moment = co_await files.mark(deadline);
+  if (!moment) co_return fail(std::move(moment).error());
+  WorkspaceMark mark;
+  mark.work_dir_ = std::move(work_dir);
+  mark.since_ns_ = *moment;
+  co_return mark;
+}
+
+Task<Result<ArtifactList>> WorkspaceMark::changes(LiveSandbox& sandbox, ArtifactCaps caps, Deadline deadline) const {
+  auto files = sandbox.files();
+  FilePath place(work_dir_);
+  const ChangeCaps change_caps;
+  auto found = co_await files.changes(std::move(place), since_ns_, change_caps, deadline);
+  if (!found) co_return fail(std::move(found).error());
+  ArtifactList list;
+  list.cut = found->cut;
+  std::erase_if(found->entries, [](const FileEntry& entry) { return is_cloches_own(entry.path); });
+  std::ranges::sort(found->entries, {}, &FileEntry::path);
+  std::uint64_t left = caps.all.count;
+  for (FileEntry& entry : found->entries) {
+    const Bytes most{std::min(caps.each.count, left)};
+    // By the size that it claims: a sparse file is as large as its reader would have it.
+    if (list.artifacts.size() >= caps.most || entry.size > most.count) {
+      ++list.left_out;
+      continue;
+    }
+    auto artifact = co_await read_artifact(sandbox, work_dir_, std::move(entry.path), most, deadline);
+    if (!artifact) co_return fail(std::move(artifact).error());
+    if (!*artifact) {
+      ++list.left_out;
+      continue;
+    }
+    left -= (*artifact)->size;
+    list.artifacts.push_back(std::move(**artifact));
+  }
+  co_return list;
+}
+
+}  // namespace cloche::session

@@ -1,0 +1,119 @@
+#include "session/context_result.hpp"
+
+#include <algorithm>
+#include <csignal>
+
+#include "runner/verdict.hpp"
+
+namespace cloche::session {
+
+namespace {
+
+constexpr int exit_code_after_timeout = 124;
+constexpr int exit_code_after_kill = 128 + SIGKILL;
+constexpr int exit_code_after_exception = 1;
+constexpr std::size_t longest_reason = 500;
+
+// What a process of the call's own would have ended with.
+Outcome outcome_of(const CallResult& call, int exit_code) {
+  Outcome outcome;
+  outcome.exit_code = exit_code;
+  switch (call.ending) {
+    case ContextEnding::ok:
+    case ContextEnding::error: break;
+    case ContextEnding::timeout:
+      outcome.ending = Ending::wall_limit;
+      outcome.exit_code = exit_code_after_timeout;
+      break;
+    case ContextEnding::memory:
+      outcome.ending = Ending::memory_limit;
+      outcome.exit_code = exit_code_after_kill;
+      outcome.signal = SIGKILL;
+      outcome.oom_kills = 1;
+      break;
+    case ContextEnding::output_limit:
+      outcome.ending = Ending::output_limit;
+      outcome.exit_code = exit_code_after_kill;
+      break;
+    case ContextEnding::lost:
+      if (call.interpreter) {
+        outcome = *call.interpreter;
+      } else {
+        outcome.ending = Ending::cancelled;
+      }
+      break;
+  }
+  outcome.wall = call.wall;
+  outcome.out = call.out_totals;
+  outcome.err = call.err_totals;
+  return outcome;
+}
+
+// A call that its interpreter did not survive is a failure, also where the interpreter ended with code 0.
+void judge(ContextResult& result, const CallResult& call) {
+  const runner::Verdict verdict =
+      runner::judge_step(runner::StepKind::run, runner::CommandOwner::caller, result.outcome);
+  result.category = verdict.category;
+  result.cause = verdict.cause;
+  result.reason = call.reason.empty() ? verdict.reason : call.reason;
+  if (call.ending != ContextEnding::lost) return;
+  result.category = Category::runtime_error;
+  if (result.cause == Cause::none) result.cause = Cause::exit_code;
+}
+
+ContextResult common_part(CallResult& call, int exit_code) {
+  ContextResult result;
+  result.outcome = outcome_of(call, exit_code);
+  judge(result, call);
+  result.out = std::move(call.out);
+  result.err = std::move(call.err);
+  result.state = call.state;
+  result.fresh = call.fresh;
+  result.late = call.late;
+  return result;
+}
+
+std::string one_line(const CellError& error) {
+  std::string line = error.message.empty() ? error.type : error.type + ": " + error.message;
+  std::ranges::replace(line, '\n', ' ');
+  if (line.size() > longest_reason) {
+    std::size_t end = longest_reason;
+    while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xc0) == 0x80) --end;  // not within a character
+    line.resize(end);
+    line += "...";
+  }
+  return line;
+}
+
+std::string lower(std::string_view text) {
+  std::string lowered(text);
+  std::ranges::transform(lowered, lowered.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
+  return lowered;
+}
+
+}  // namespace
+
+std::string_view to_string(ContextLanguage language) { return language == ContextLanguage::python ? "python" : "bash"; }
+
+Result<ContextLanguage> parse_context_language(std::string_view name) {
+  const std::string word = lower(name);
+  if (word == "python" || word == "py" || word == "python3") return ContextLanguage::python;
+  if (word == "bash" || word == "sh" || word == "shell") return ContextLanguage::bash;
+  return fail(ErrorCode::invalid_argument, "there are contexts for these languages: python, bash");
+}
+
+ContextResult to_context_result(CellResult cell) {
+  const int exit_code = cell.exit_code.value_or(cell.error ? exit_code_after_exception : 0);
+  ContextResult result = common_part(cell, exit_code);
+  if (cell.ending == ContextEnding::error && cell.error) result.reason = one_line(*cell.error);
+  result.value = std::move(cell.value);
+  result.value_cut = cell.value_cut;
+  result.error = std::move(cell.error);
+  result.figures_left_out = cell.figures_left_out;
+  return result;
+}
+
+ContextResult to_context_result(CommandResult command) { return common_part(command, command.exit_code); }
+
+}  // namespace cloche::session

@@ -1,0 +1,43 @@
+// What a call in one of a session's contexts is given and gives back: a run's result, and what a context has beside it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "context/cell.hpp"
+#include "context/command.hpp"
+#include "session/run_code.hpp"
+
+namespace cloche::session {
+
+enum class ContextLanguage { python, bash };
+std::string_view to_string(ContextLanguage language);
+// Whatever the case, also by another name. `invalid_argument` lists those there are.
+Result<ContextLanguage> parse_context_language(std::string_view name);
+
+struct ContextCall {
+  std::string context;  // its name
+  std::string language;
+  std::string code;
+  std::string input;                                 // stdin; Python only
+  std::optional<std::chrono::milliseconds> timeout;  // of this call alone, without the time it waits for its turn
+  Bytes keep_output = mib(1);                        // of stdout, and of stderr
+  ArtifactCaps artifacts;
+};
+
+struct ContextResult : RunResult {
+  std::optional<std::string> value;  // of the last expression, as Python shows it
+  bool value_cut = false;
+  std::optional<CellError> error;  // what was raised and not caught
+  ContextState state = ContextState::kept;
+  bool fresh = false;                  // nothing of an earlier call was there
+  Bytes late;                          // printed between calls, and dropped
+  std::uint32_t figures_left_out = 0;  // those that were saved are artifacts
+};
+
+// How a cell or a command ended, as a run that ended so. Artifacts are not looked for.
+ContextResult to_context_result(CellResult cell);
+ContextResult to_context_result(CommandResult command);
+
+}  // namespace cloche::session

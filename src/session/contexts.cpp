@@ -1,0 +1,235 @@
+#include "session/contexts.hpp"
+
+#include <algorithm>
+#include <deque>
+
+#include "auth/names.hpp"
+
+namespace cloche::session {
+
+struct Contexts::Entry {
+  Entry(Session& session, std::string entry_name, ContextLanguage entry_language)
+      : name(std::move(entry_name)),
+        language(entry_language),
+        sandbox(session.lease().shared()),
+        context(make_context(session, entry_language)),
+        changed(session.executor()) {}
+
+  ContextInfo info() const {
+    ContextInfo info;
+    info.name = name;
+    info.language = language;
+    info.alive = context->alive();
+    info.calls = static_cast<std::uint32_t>(queue.size());
+    info.created = created;
+    info.last_used = last_used;
+    return info;
+  }
+
+  static Task<> end(std::shared_ptr<Entry> entry) {
+    struct Told {
+      Entry& entry;
+      ~Told() {
+        entry.gone = true;
+        entry.changed.notify();
+      }
+    };
+    const Told told{*entry};
+    co_await entry->context->close();
+  }
+
+  std::string name;
+  ContextLanguage language;
+  std::shared_ptr<LiveSandbox> sandbox;  // outlives the context
+  std::unique_ptr<KeptContext> context;
+  std::deque<const Turn*> queue;  // the first one's turn it is
+  Event changed;                  // another one's turn it is, or it was closed
+  bool served = false;            // it was started at least once
+  bool closed = false;            // takes no more calls
+  bool gone = false;              // its interpreter has ended, and all that it started
+  WallTime created = std::chrono::system_clock::now();
+  WallTime last_used = created;
+};
+
+// A place in the queue of an entry's calls. They wait here and not in the context, because what a call finds changed in
+// the workspace must not be an earlier call's.
+class Contexts::Turn {
+ public:
+  Turn(Contexts& contexts, std::shared_ptr<Entry> entry) : contexts_(contexts), entry_(std::move(entry)) {
+    entry_->queue.push_back(this);
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() {
+    std::erase(entry_->queue, this);
+    entry_->changed.notify();
+    entry_->last_used = std::chrono::system_clock::now();
+    entry_->served = entry_->served || entry_->context->alive();
+    // One that could not be started takes no room.
+    if (!entry_->served && entry_->queue.empty()) contexts_.drop(entry_);
+  }
+
+  Task<Status> wait(Deadline deadline) const {
+    while (!entry_->closed && entry_->queue.front() != this) {
+      if (deadline.passed()) {
+        co_return fail(ErrorCode::timeout, "the context was busy with other calls for too long");
+      }
+      co_await entry_->changed.wait(deadline);
+    }
+    if (entry_->closed) co_return fail(ErrorCode::cancelled, "the context was closed");
+    co_return Status{};
+  }
+
+ private:
+  Contexts& contexts_;
+  std::shared_ptr<Entry> entry_;
+};
+
+namespace {
+
+constexpr std::chrono::seconds artifact_patience{60};
+
+std::unexpected<Error> no_such(const std::string& name) {
+  return fail(ErrorCode::not_found, "the session has no context '" + name + "'");
+}
+
+ContextListener to_context_listener(RunListener listener) {
+  if (!listener) return {};
+  return [listener = std::move(listener)](const ContextOutput& piece) {
+    RunOutput output;
+    output.source = piece.source == ContextOutput::Source::err ? RunOutput::Source::err : RunOutput::Source::out;
+    output.bytes = piece.bytes;
+    listener(output);
+  };
+}
+
+}  // namespace
+
+Contexts::Contexts(Session& session) : session_(session), endings_(session.executor()) {}
+
+void Contexts::drop(std::shared_ptr<Entry> entry) {
+  const auto found = entries_.find(entry->name);
+  if (found != entries_.end() && found->second == entry) entries_.erase(found);
+  if (std::exchange(entry->closed, true)) return;
+  entry->changed.notify();
+  endings_.spawn("close context", [entry] { return Entry::end(entry); });
+}
+
+Result<std::shared_ptr<Contexts::Entry>> Contexts::find(const std::string& name) const {
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) {
+    // A name that cannot be one may be anything, and is not repeated.
+    if (!auth::is_valid_name(name)) return fail(ErrorCode::not_found, "the session has no such context");
+    return no_such(name);
+  }
+  return found->second;
+}
+
+Result<std::shared_ptr<Contexts::Entry>> Contexts::make(const std::string& name, ContextLanguage language) {
+  if (closed_) return fail(ErrorCode::sandbox_lost, "the session was ended");
+  if (!auth::is_valid_name(name)) {
+    return fail(ErrorCode::invalid_argument,
+                "a context's name has 1 to 64 letters, digits, '_', '.' and '-', and is neither '.' nor '..'");
+  }
+  if (entries_.size() >= most) {
+    return fail(ErrorCode::limit_reached,
+                "the session has " + std::to_string(most) + " contexts already; close one that is not needed any more");
+  }
+  return entries_.emplace(name, std::make_shared<Entry>(session_, name, language)).first->second;
+}
+
+Result<std::shared_ptr<Contexts::Entry>> Contexts::find_or_make(const std::string& name, std::string_view language) {
+  CLOCHE_TRY(const ContextLanguage wanted, parse_context_language(language));
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) return make(name, wanted);
+  const auto& entry = found->second;
+  if (entry->language != wanted) {
+    return fail(ErrorCode::already_exists,
+                "the context '" + name + "' is one of " + std::string(to_string(entry->language)));
+  }
+  if (entry->queue.size() >= most_calls) return fail(ErrorCode::limit_reached, "too many calls wait for this context");
+  return entry;
+}
+
+Task<Result<ContextResult>> Contexts::run(ContextCall call, RunListener listener, Deadline deadline) {
+  CLOCHE_CO_TRY(const auto entry, find_or_make(call.context, call.language));
+  const Turn turn(*this, entry);
+  auto mine = co_await turn.wait(deadline);
+  if (!mine) co_return fail(std::move(mine).error());
+  auto ran = co_await run_in(*entry, std::move(call), std::move(listener), deadline);
+  co_return ran;
+}
+
+Task<Result<ContextResult>> Contexts::run_in(Entry& entry, ContextCall call, RunListener listener, Deadline deadline) {
+  const ArtifactCaps caps = call.artifacts;
+  const bool fresh = !entry.context->alive();
+  std::string work_dir = session_.work_dir();
+  auto mark = co_await WorkspaceMark::take(*entry.sandbox, std::move(work_dir), deadline);
+  if (!mark) co_return fail(std::move(mark).error());
+  auto told = to_context_listener(std::move(listener));
+  auto ran = co_await entry.context->run(std::move(call), std::move(told), deadline);
+  if (!ran) co_return fail(std::move(ran).error());
+  entry.served = true;
+  ran->fresh = ran->fresh || fresh;
+  const Deadline by = Deadline::after(artifact_patience);
+  auto changes = co_await mark->changes(*entry.sandbox, caps, by);
+  // How the code ended is known; that not all it made could be found does not change it.
+  if (changes) {
+    ran->artifacts = std::move(*changes);
+  } else {
+    ran->artifacts.cut = true;
+  }
+  co_return ran;
+}
+
+Task<Result<ContextInfo>> Contexts::create(std::string name, std::string language, Deadline deadline) {
+  CLOCHE_CO_TRY(const ContextLanguage wanted, parse_context_language(language));
+  if (entries_.contains(name)) {
+    co_return fail(ErrorCode::already_exists, "the session has a context '" + name + "' already");
+  }
+  CLOCHE_CO_TRY(const auto entry, make(name, wanted));
+  auto started = co_await start_anew(entry, deadline);
+  co_return started;
+}
+
+Task<Result<ContextInfo>> Contexts::restart(std::string name, Deadline deadline) {
+  CLOCHE_CO_TRY(const auto entry, find(name));
+  auto started = co_await start_anew(entry, deadline);
+  co_return started;
+}
+
+Task<Result<ContextInfo>> Contexts::start_anew(std::shared_ptr<Entry> entry, Deadline deadline) {
+  {
+    const Turn turn(*this, entry);
+    auto mine = co_await turn.wait(deadline);
+    if (!mine) co_return fail(std::move(mine).error());
+    auto started = co_await entry->context->restart(deadline);
+    if (!started) co_return fail(std::move(started).error());
+  }
+  co_return entry->info();
+}
+
+std::vector<ContextInfo> Contexts::list() const {
+  std::vector<ContextInfo> all;
+  for (const auto& [name, entry] : entries_) all.push_back(entry->info());
+  return all;
+}
+
+Task<Status> Contexts::close(std::string name) {
+  CLOCHE_CO_TRY(const auto entry, find(name));
+  drop(entry);
+  while (!entry->gone) co_await entry->changed.wait();
+  co_return Status{};
+}
+
+Task<> Contexts::close() {
+  closed_ = true;
+  while (!entries_.empty()) drop(entries_.begin()->second);
+  co_await endings_.join();
+}
+
+bool Contexts::busy() const {
+  return std::ranges::any_of(entries_, [](const auto& named) { return !named.second->queue.empty(); });
+}
+
+}  // namespace cloche::session

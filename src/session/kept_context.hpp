@@ -1,0 +1,24 @@
+// KeptContext: one interpreter of a session, whatever its language.
+#pragma once
+
+#include <memory>
+
+#include "session/context_result.hpp"
+
+namespace cloche::session {
+
+class KeptContext {
+ public:
+  virtual ~KeptContext() = default;
+
+  // Starts the interpreter if there is none. Calls go one after the other, in the order in which they came.
+  virtual Task<Result<ContextResult>> run(ContextCall call, ContextListener listener, Deadline deadline) = 0;
+  virtual Task<Status> restart(Deadline deadline) = 0;
+  virtual Task<> close() = 0;
+  virtual bool alive() const = 0;
+};
+
+// Not started yet. The session's sandbox must live until it was closed.
+std::unique_ptr<KeptContext> make_context(Session& session, ContextLanguage language);
+
+}  // namespace cloche::session

@@ -1,0 +1,318 @@
+#include "session/run_code.hpp"
+
+#include <boost/asio/experimental/awaitable_operators.hpp>
+
+#include "core/log.hpp"
+#include "core/shielded.hpp"
+#include "session/file_tar.hpp"
+#include "session/run_plan.hpp"
+#include "session/shell_choice.hpp"
+
+namespace cloche::session {
+
+namespace {
+
+using asio::experimental::awaitable_operators::operator&&;
+using runner::StepKind;
+
+constexpr std::size_t piece = 256 << 10;
+constexpr std::chrono::seconds file_patience{60};
+constexpr std::chrono::seconds cleanup_patience{20};
+constexpr std::chrono::seconds artifact_patience{60};
+// Beyond this an archive of the caller's files is refused by the agent.
+constexpr std::uint64_t most_files = 10'000;
+
+// What a run holds of its session: as long as it runs, whatever becomes of the lease.
+struct Ground {
+  std::shared_ptr<LiveSandbox> sandbox;
+  std::string work_dir;
+};
+
+Deadline within(std::chrono::seconds patience, Deadline deadline) {
+  return deadline.sooner(Deadline::after(patience));
+}
+
+// Its private directory and all in it. It cannot fail: what is left goes with the session.
+Task<> remove_directory(std::shared_ptr<LiveSandbox> sandbox, std::string directory) {
+  auto files = sandbox->files();
+  FilePath place(directory);
+  const Deadline by = Deadline::after(cleanup_patience);
+  auto removed = co_await files.remove(std::move(place), Recursion::whole_tree, Missing::fine, by);
+  if (removed || removed.error().code == ErrorCode::sandbox_lost) co_return;
+  log::warn("sandbox {}: {}", sandbox->id().value, removed.error().message);
+}
+
+// A run's private directory from before it is made until it is gone.
+struct PrivateDirectory {
+  std::string path;
+  enum class State { absent, there } state = State::absent;
+};
+
+// Does the work, then removes the directory if it is still there, also after a cancellation.
+template <class Answer>
+Task<Result<Answer>> and_clean_up(const Ground& ground, PrivateDirectory& directory,
+                                  std::function<Task<Result<Answer>>()> work) {
+  std::optional<Result<Answer>> answer;
+  std::exception_ptr thrown;
+  try {
+    auto done = co_await work();
+    answer.emplace(std::move(done));
+  } catch (...) {
+    thrown = std::current_exception();
+  }
+  if (directory.state == PrivateDirectory::State::there) {
+    const bool throws = co_await asio::this_coro::throw_if_cancelled();
+    co_await asio::this_coro::throw_if_cancelled(false);
+    auto removal = [&ground, &directory] { return remove_directory(ground.sandbox, directory.path); };
+    co_await shielded(std::move(removal));
+    co_await asio::this_coro::throw_if_cancelled(throws);
+  }
+  if (thrown) std::rethrow_exception(thrown);
+  co_return std::move(*answer);
+}
+
+Task<Result<RunPlan>> plan(Session& session, const LanguageRegistry& languages, const RunRequest& request,
+                           Lifetime lifetime, Deadline deadline) {
+  std::string shell;
+  if (std::holds_alternative<ShellLine>(request.what)) {
+    auto found = co_await session.part<ShellChoice>().find(deadline);
+    if (!found) co_return fail(std::move(found).error());
+    shell = std::move(*found);
+  }
+  const PlanContext context{languages, session.profile(), session.lease().binding(), std::move(shell)};
+  co_return plan_run(context, request, lifetime);
+}
+
+// The caller's files into the workspace, all or none; and the start directory, which must be there.
+Task<Status> prepare_workspace(const Ground& ground, RunRequest& request, Deadline deadline) {
+  auto files = ground.sandbox->files();
+  if (!request.files.empty()) {
+    Files::Source source = tar_of(std::move(request.files));
+    FilePath place(ground.work_dir);
+    TarCaps caps;
+    caps.entries = most_files;
+    auto unpacked = co_await files.unpack(std::move(place), std::move(source), caps, deadline);
+    if (!unpacked) co_return fail(std::move(unpacked).error().at("write the files"));
+  }
+  if (request.work_dir.empty()) co_return Status{};
+  FilePath start = FilePath::beneath(ground.work_dir, request.work_dir);
+  auto about = co_await files.stat(std::move(start), Links::follow, deadline);
+  if (!about && about.error().code == ErrorCode::sandbox_lost) co_return fail(std::move(about).error());
+  if (!about || about->type != FileType::directory) {
+    co_return fail(ErrorCode::invalid_argument, "work_dir: there is no such directory in the workspace");
+  }
+  co_return Status{};
+}
+
+Task<Status> write_source(const Ground& ground, PrivateDirectory& directory, RunPlan& planned, Deadline deadline) {
+  if (planned.directory.empty()) co_return Status{};
+  directory.state = PrivateDirectory::State::there;
+  auto files = ground.sandbox->files();
+  FilePath place(planned.source_path);
+  WriteOptions how;
+  auto written = co_await files.write(std::move(place), std::move(planned.source), how, deadline);
+  if (!written) co_return fail(std::move(written).error().at("write the source"));
+  co_return Status{};
+}
+
+// Everything up to the run itself: the mark is younger than the caller's files and older than the program.
+Task<Result<WorkspaceMark>> prepare(const Ground& ground, PrivateDirectory& directory, RunPlan& planned,
+                                    RunRequest& request, Deadline deadline) {
+  const Deadline by = within(file_patience, deadline);
+  auto prepared = co_await prepare_workspace(ground, request, by);
+  if (!prepared) co_return fail(std::move(prepared).error());
+  auto both = co_await (WorkspaceMark::take(*ground.sandbox, ground.work_dir, by) &&
+                        write_source(ground, directory, planned, by));
+  auto& [mark, written] = both;
+  if (!written) co_return fail(std::move(written).error());
+  co_return std::move(mark);
+}
+
+Task<> feed(Exec& exec, std::string_view input, Deadline deadline) {
+  // A program need not read its input to the end.
+  for (bool wanted = true; wanted && !input.empty(); input.remove_prefix(std::min(piece, input.size()))) {
+    std::string next(input.substr(0, piece));
+    auto sent = co_await exec.write_stdin(std::move(next), deadline);
+    wanted = sent.has_value();
+  }
+  exec.close_stdin();
+}
+
+Task<Result<Exec::Collected>> collect(Exec& exec, const RunListener& listener, Deadline deadline) {
+  Exec::Collected collected;
+  for (;;) {
+    auto event = co_await exec.next(deadline);
+    if (!event) co_return fail(std::move(event).error());
+    if (auto* outcome = std::get_if<Outcome>(&*event)) {
+      collected.outcome = std::move(*outcome);
+      co_return collected;
+    }
+    auto& output = std::get<ExecOutput>(*event);
+    const bool is_out = output.source == ExecOutput::Source::out;
+    (is_out ? collected.out : collected.err) += output.bytes;
+    if (listener) listener(RunOutput{is_out ? RunOutput::Source::out : RunOutput::Source::err, std::move(output.bytes)});
+  }
+}
+
+Task<Result<Exec::Collected>> run_step(const Ground& ground, ExecSpec spec, std::string_view input,
+                                       const RunListener& listener, const runner::ExecWatch& watch, Deadline deadline) {
+  StepLimits limits;
+  limits.wall = spec.wall_limit;
+  const Deadline guard = runner::guard_of(limits, deadline);
+  auto started = co_await ground.sandbox->start(std::move(spec), guard);
+  if (!started) co_return fail(std::move(started).error());
+  const auto exec = std::move(*started);
+  const runner::Watched watched(watch, *exec);
+  if (input.empty()) {
+    auto collected = co_await collect(*exec, listener, guard);
+    co_return collected;
+  }
+  auto collected = co_await (collect(*exec, listener, guard) && feed(*exec, input, guard));
+  co_return collected;
+}
+
+void put_verdict(RunResult& result, runner::Verdict verdict) {
+  result.category = verdict.category;
+  result.cause = verdict.cause;
+  result.reason = std::move(verdict.reason);
+}
+
+// True when the program is there to be run; else the result says why not.
+Task<Result<bool>> compile(const Ground& ground, const RunPlan& planned, RunResult& result, Deadline deadline) {
+  if (!planned.compile) co_return true;
+  ExecSpec spec = *planned.compile;
+  const RunListener nobody;
+  const runner::ExecWatch unwatched;
+  const std::string_view nothing;
+  auto ran = co_await run_step(ground, std::move(spec), nothing, nobody, unwatched, deadline);
+  if (!ran) co_return fail(std::move(ran).error().at("compile"));
+  result.compile.ran = true;
+  result.compile.outcome = ran->outcome;
+  result.compile.out = std::move(ran->out);
+  result.compile.err = std::move(ran->err);
+  runner::Verdict verdict = planned.judge(StepKind::compile, ran->outcome);
+  if (verdict.passed()) co_return true;
+  result.outcome = ran->outcome;
+  put_verdict(result, std::move(verdict));
+  co_return false;
+}
+
+// How the program ended is known; that not all it made could be found does not change it.
+Task<ArtifactList> find_artifacts(const Ground& ground, const WorkspaceMark& mark, ArtifactCaps caps) {
+  const Deadline by = Deadline::after(artifact_patience);
+  auto found = co_await mark.changes(*ground.sandbox, caps, by);
+  if (found) co_return std::move(*found);
+  log::info("sandbox {}: artifacts: {}", ground.sandbox->id().value, found.error().message);
+  ArtifactList none;
+  none.cut = true;
+  co_return none;
+}
+
+Task<> remove_if_there(const Ground& ground, PrivateDirectory& directory) {
+  if (directory.state == PrivateDirectory::State::absent) co_return;
+  co_await remove_directory(ground.sandbox, directory.path);
+  directory.state = PrivateDirectory::State::absent;
+}
+
+Task<Result<RunResult>> run_planned(const Ground& ground, PrivateDirectory& directory, RunPlan& planned,
+                                    RunRequest& request, const RunListener& listener, Deadline deadline) {
+  auto mark = co_await prepare(ground, directory, planned, request, deadline);
+  if (!mark) co_return fail(std::move(mark).error());
+  RunResult result;
+  auto compiled = co_await compile(ground, planned, result, deadline);
+  if (!compiled) co_return fail(std::move(compiled).error());
+  if (!*compiled) co_return result;
+  ExecSpec spec = planned.run;
+  auto ran = co_await run_step(ground, std::move(spec), request.input, listener, request.watch, deadline);
+  if (!ran) co_return fail(std::move(ran).error());
+  result.outcome = ran->outcome;
+  result.out = std::move(ran->out);
+  result.err = std::move(ran->err);
+  put_verdict(result, planned.judge(StepKind::run, result.outcome));
+  auto artifacts =
+      co_await (find_artifacts(ground, *mark, request.artifacts) && remove_if_there(ground, directory));
+  result.artifacts = std::move(artifacts);
+  co_return result;
+}
+
+using Started = std::variant<BackgroundRun, RunResult>;
+
+Task<Result<Started>> start_planned(const Ground& ground, PrivateDirectory& directory, RunPlan& planned,
+                                    RunRequest& request, Deadline deadline) {
+  auto mark = co_await prepare(ground, directory, planned, request, deadline);
+  if (!mark) co_return fail(std::move(mark).error());
+  RunResult result;
+  auto compiled = co_await compile(ground, planned, result, deadline);
+  if (!compiled) co_return fail(std::move(compiled).error());
+  if (!*compiled) co_return Started(std::move(result));
+  // Once the agent was told to start it, it is known here too, even if the caller has gone.
+  auto starting = [&ground, spec = planned.run, by = within(file_patience, deadline)]() mutable {
+    return ground.sandbox->start(std::move(spec), by);
+  };
+  auto started = co_await shielded(std::move(starting));
+  if (!started) co_return fail(std::move(started).error());
+  BackgroundRun run;
+  run.id = (*started)->background_id();
+  run.directory = directory.path;
+  run.mark = std::move(*mark);
+  run.compile = std::move(result.compile);
+  run.artifacts = request.artifacts;
+  run.judge = [planned](const Outcome& outcome) { return planned.judge(StepKind::run, outcome); };
+  directory.state = PrivateDirectory::State::absent;  // the run's own from now on
+  co_return Started(std::move(run));
+}
+
+Result<Ground> ground_of(Session& session) {
+  if (session.state() != SessionState::live) return fail(ErrorCode::sandbox_lost, "the session has ended");
+  return Ground{session.lease().shared(), session.work_dir()};
+}
+
+}  // namespace
+
+Task<Result<RunResult>> run_in_session(Session& session, const LanguageRegistry& languages, RunRequest request,
+                                       RunListener listener, Deadline deadline) {
+  CLOCHE_CO_TRY(const Ground ground, ground_of(session));
+  auto planned = co_await plan(session, languages, request, Lifetime::foreground, deadline);
+  if (!planned) co_return fail(std::move(planned).error());
+  PrivateDirectory directory{planned->directory};
+  std::function<Task<Result<RunResult>>()> work = [&] {
+    return run_planned(ground, directory, *planned, request, listener, deadline);
+  };
+  auto result = co_await and_clean_up(ground, directory, std::move(work));
+  co_return result;
+}
+
+Task<Result<std::variant<BackgroundRun, RunResult>>> start_in_background(Session& session,
+                                                                         const LanguageRegistry& languages,
+                                                                         RunRequest request, Deadline deadline) {
+  CLOCHE_CO_TRY(const Ground ground, ground_of(session));
+  auto planned = co_await plan(session, languages, request, Lifetime::background, deadline);
+  if (!planned) co_return fail(std::move(planned).error());
+  PrivateDirectory directory{planned->directory};
+  std::function<Task<Result<Started>>()> work = [&] {
+    return start_planned(ground, directory, *planned, request, deadline);
+  };
+  auto started = co_await and_clean_up(ground, directory, std::move(work));
+  co_return started;
+}
+
+Task<RunResult> conclude_background(Session& session, BackgroundRun run, Exec::Collected ended, Deadline deadline) {
+  RunResult result;
+  result.compile = std::move(run.compile);
+  result.outcome = ended.outcome;
+  result.out = std::move(ended.out);
+  result.err = std::move(ended.err);
+  put_verdict(result, run.judge ? run.judge(result.outcome)
+                                : runner::judge_step(StepKind::run, runner::CommandOwner::caller, result.outcome));
+  result.artifacts.cut = true;
+  if (deadline.passed() || !session.lease()) co_return result;
+  const Ground ground{session.lease().shared(), session.work_dir()};
+  if (run.mark) {
+    auto artifacts = co_await find_artifacts(ground, *run.mark, run.artifacts);
+    result.artifacts = std::move(artifacts);
+  }
+  if (!run.directory.empty()) co_await remove_directory(ground.sandbox, run.directory);
+  co_return result;
+}
+
+}  // namespace cloche::session

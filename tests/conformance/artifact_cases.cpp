@@ -1,0 +1,207 @@
+// What a run made or changed in the workspace, and modules that Python finds there.
+#include "conformance/conformance.hpp"
+#include "session/artifacts.hpp"
+
+namespace cloche {
+
+namespace {
+
+using session::ArtifactCaps;
+using session::ArtifactList;
+using session::WorkspaceMark;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+const std::string workspace = "/workspace";
+
+Task<WorkspaceMark> mark(LiveSandbox& sandbox) {
+  auto taken = co_await WorkspaceMark::take(sandbox, workspace, Deadline::after(30s));
+  EXPECT_TRUE(taken) << taken.error().message;
+  co_return taken.value_or(WorkspaceMark());
+}
+
+Task<ArtifactList> changes(LiveSandbox& sandbox, const WorkspaceMark& since, ArtifactCaps caps) {
+  auto found = co_await since.changes(sandbox, caps, Deadline::after(60s));
+  EXPECT_TRUE(found) << found.error().message;
+  co_return found.value_or(ArtifactList());
+}
+
+Task<ArtifactList> changes(LiveSandbox& sandbox, const WorkspaceMark& since) {
+  return changes(sandbox, since, ArtifactCaps());
+}
+
+std::vector<std::string> paths(const ArtifactList& list) {
+  std::vector<std::string> all;
+  for (const auto& artifact : list.artifacts) all.push_back(artifact.path);
+  return all;
+}
+
+}  // namespace
+
+CONFORMANCE(FilesMadeAndChanged_AreArtifacts_WithTypeSizeAndChecksum) {
+  in_sandbox([](LiveSandbox& sandbox) -> Task<> {
+    (void)co_await run_shell(sandbox, "mkdir d; echo old > d/old; echo old > d/changed; echo old > d/moved");
+    const auto before = co_await mark(sandbox);
+    (void)co_await run_shell(sandbox, "echo new > d/changed; mv d/moved d/other; printf hello > hello.txt");
+    const auto found = co_await changes(sandbox, before);
+    EXPECT_THAT(paths(found), ElementsAre("d/changed", "d/other", "hello.txt"));
+    EXPECT_FALSE(found.cut);
+    EXPECT_EQ(found.left_out, 0U);
+    if (found.artifacts.size() != 3) co_return;
+    EXPECT_EQ(found.artifacts[2].name, "hello.txt");
+    EXPECT_EQ(found.artifacts[2].size, 5U);
+    EXPECT_EQ(found.artifacts[2].content_type, "text/plain; charset=utf-8");
+    EXPECT_EQ(found.artifacts[2].sha256, "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824");
+  });
+}
+
+// However close to the mark a file is changed, on either side.
+CONFORMANCE(MarkBetweenTwoChanges_TellsThemApart) {
+  in_sandbox([](LiveSandbox& sandbox) -> Task<> {
+    auto files = sandbox.files();
+    for (int i = 0; i < 20; ++i) {
+      const std::string before_path = "/workspace/before" + std::to_string(i);
+      const std::string after_path = "/workspace/after" + std::to_string(i);
+      (void)co_await files.write(before_path, "x");
+      const auto before = co_await mark(sandbox);
+      (void)co_await files.write(after_path, "y");
+      const auto found = co_await changes(sandbox, before);
+      EXPECT_THAT(paths(found), ElementsAre(after_path.substr(workspace.size() + 1)));
+    }
+  });
+}
+
+CONFORMANCE(LinksPipesAndRunDirectories_AreNoArtifacts) {
+  in_sandbox([](LiveSandbox& sandbox) -> Task<> {
+    const auto before = co_await mark(sandbox);
+    (void)co_await run_shell(sandbox,
+                             "ln -s /etc out; ln -s /etc/passwd file; mkfifo pipe; mkdir .run-0123456789abcdef; "
+                             "echo x > .run-0123456789abcdef/main.py; echo x > .run-mine");
+    const auto found = co_await changes(sandbox, before);
+    EXPECT_THAT(paths(found), ElementsAre(".run-mine"));
+  });
+}
+
+CONFORMANCE(SparseGiant_IsLeftOutByTheSizeItClaims) {
+  auto roomy = spec();
+  roomy.limits.file_size = mib(4096);
+  in_sandbox(roomy, [](LiveSandbox& sandbox) -> Task<> {
+    const auto before = co_await mark(sandbox);
+    (void)co_await run_shell(sandbox, "truncate -s 3G giant; echo small > small");
+    const auto found = co_await changes(sandbox, before);
+    EXPECT_THAT(paths(found), ElementsAre("small"));
+    EXPECT_EQ(found.left_out, 1U);
+  });
+}
+
+CONFORMANCE(ArtifactCaps_AreHeldAndTold) {
+  in_sandbox([](LiveSandbox& sandbox) -> Task<> {
+    const auto before = co_await mark(sandbox);
+    (void)co_await run_shell(sandbox, "for i in 1 2 3 4 5; do printf 1234567890 > f$i; done");
+    ArtifactCaps few;
+    few.most = 2;
+    const auto two = co_await changes(sandbox, before, few);
+    EXPECT_THAT(paths(two), ElementsAre("f1", "f2"));
+    EXPECT_EQ(two.left_out, 3U);
+    ArtifactCaps small;
+    small.all = Bytes{25};
+    const auto by_size = co_await changes(sandbox, before, small);
+    EXPECT_THAT(paths(by_size), ElementsAre("f1", "f2"));
+    ArtifactCaps tiny;
+    tiny.each = Bytes{9};
+    const auto none = co_await changes(sandbox, before, tiny);
+    EXPECT_THAT(paths(none), IsEmpty());
+    EXPECT_EQ(none.left_out, 5U);
+  });
+}
+
+CONFORMANCE(FileThatCannotBeRead_IsLeftOut) {
+  in_sandbox([](LiveSandbox& sandbox) -> Task<> {
+    const auto before = co_await mark(sandbox);
+    (void)co_await run_shell(sandbox, "echo x > secret; chmod 0 secret; echo y > plain");
+    const auto found = co_await changes(sandbox, before);
+    EXPECT_THAT(paths(found), ElementsAre("plain"));
+    EXPECT_EQ(found.left_out, 1U);
+  });
+}
+
+CONFORMANCE(ManyFilesAndDeepTrees_AreLookedThrough_OrSaidToBeCut) {
+  in_sandbox([](LiveSandbox& sandbox) -> Task<> {
+    const auto made = co_await run_python(
+        sandbox, "import os\nfor i in range(20000): open(f'f{i:05}', 'w').close()\n");
+    EXPECT_TRUE(made.outcome.success()) << made.err;
+    const auto before = co_await mark(sandbox);
+    (void)co_await run_shell(sandbox, "echo x > f19999; echo x > f00000");
+    const auto found = co_await changes(sandbox, before);
+    EXPECT_THAT(paths(found), ElementsAre("f00000", "f19999"));
+    EXPECT_FALSE(found.cut);
+    const auto deep = co_await run_python(
+        sandbox, "import os\nfor i in range(1000):\n os.mkdir('d'); os.chdir('d')\nopen('bottom', 'w').close()\n");
+    EXPECT_TRUE(deep.outcome.success()) << deep.err;
+    const auto cut = co_await changes(sandbox, before);
+    EXPECT_THAT(paths(cut), ElementsAre("f00000", "f19999"));
+    EXPECT_TRUE(cut.cut);
+  });
+}
+
+namespace {
+
+// The same script, forked from a zygote and by an interpreter of its own.
+Task<std::pair<Exec::Collected, Exec::Collected>> run_both_ways(LiveSandbox& sandbox, std::string path,
+                                                                std::map<std::string, std::string> env) {
+  ExecSpec forked;
+  forked.argv = {path};
+  forked.env = env;
+  forked.zygote = "python";
+  ExecSpec plain;
+  plain.argv = {"python3", path};
+  plain.env = env;
+  auto first = co_await run_program(sandbox, std::move(forked));
+  auto second = co_await run_program(sandbox, std::move(plain));
+  std::pair<Exec::Collected, Exec::Collected> both(std::move(first), std::move(second));
+  co_return both;
+}
+
+}  // namespace
+
+CONFORMANCE(ZygoteRun_WithPythonPath_FindsModulesAsPlainPythonDoes) {
+  in_sandbox([](LiveSandbox& sandbox) -> Task<> {
+    std::vector<std::string> imports(1, "json");
+    auto started = co_await sandbox.start_zygote("python", "python3", std::move(imports), Deadline::after(60s));
+    EXPECT_TRUE(started) << started.error().message;
+    auto files = sandbox.files();
+    (void)co_await files.write("/workspace/mine.py", "where = 'workspace'");
+    (void)co_await files.write("/tmp/.run-1/main.py",
+                               "import sys, mine, os\nprint(mine.where, mine.__file__, sys.path[:3], os.getcwd())\n");
+    for (const std::string path : {"/workspace", ":lib", "/workspace:/workspace/", "lib:"}) {
+      std::map<std::string, std::string> env;
+      env["PYTHONPATH"] = path;
+      const auto ran = co_await run_both_ways(sandbox, "/tmp/.run-1/main.py", env);
+      EXPECT_EQ(ran.first.out, ran.second.out) << path;
+      EXPECT_EQ(ran.first.err, ran.second.err) << path;
+      EXPECT_THAT(ran.first.out, HasSubstr("workspace /workspace/mine.py")) << path;
+    }
+  });
+}
+
+CONFORMANCE(ZygoteRun_WithAModuleOfTheNameOfAnImportedOne_FindsItAsPlainPythonDoes) {
+  in_sandbox([](LiveSandbox& sandbox) -> Task<> {
+    std::vector<std::string> imports(1, "json");
+    auto started = co_await sandbox.start_zygote("python", "python3", std::move(imports), Deadline::after(60s));
+    EXPECT_TRUE(started) << started.error().message;
+    auto files = sandbox.files();
+    (void)co_await files.write("/workspace/json.py", "mine = True");
+    (void)co_await files.write("/workspace/main.py", "import json\nprint(json.mine)\n");
+    (void)co_await files.write("/tmp/.run-1/main.py", "import json\nprint(json.mine)\n");
+    std::map<std::string, std::string> env;
+    const auto beside = co_await run_both_ways(sandbox, "main.py", env);
+    EXPECT_EQ(beside.first.out, "True\n") << beside.first.err;
+    EXPECT_EQ(beside.second.out, "True\n");
+    env["PYTHONPATH"] = "/workspace";
+    const auto elsewhere = co_await run_both_ways(sandbox, "/tmp/.run-1/main.py", env);
+    EXPECT_EQ(elsewhere.first.out, "True\n") << elsewhere.first.err;
+    EXPECT_EQ(elsewhere.second.out, "True\n");
+  });
+}
+
+}  // namespace cloche

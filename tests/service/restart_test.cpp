@@ -1,0 +1,151 @@
+// A server that is killed: the next one goes on with its sessions, their files and what runs in their background, and
+// nothing else is left.
+#include <signal.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/json.hpp>
+#include <fstream>
+
+#include "cli/cli.hpp"
+#include "core/ids.hpp"
+#include "http/client.hpp"
+
+namespace cloche {
+
+namespace {
+
+using namespace std::chrono_literals;
+namespace json = boost::json;
+
+constexpr int session_count = 20;
+
+struct Reply {
+  unsigned status = 0;
+  json::value body;
+};
+
+}  // namespace
+
+class Restart : public CliOn {
+ protected:
+  void SetUp() override {
+    CliOn::SetUp();
+    std::ofstream(config_) << "sessions: {most: 30}\n"
+                              "profiles:\n"
+                              "  session:\n"
+                              "    work_dir: /workspace\n"
+                              "    runtime: "
+                           << GetParam().runtime
+                           << "\n"
+                              "    limits: {memory: 64m, cpus: 1, pids: 64}\n"
+                              "    pool: {pool_size: 2, scale_limit: 30}\n";
+  }
+
+  std::unique_ptr<Command> serve(const std::string& fault = "") {
+    CommandSpec spec = cloche({"serve", "--config", config_, "--listen", "unix:" + socket_, "--backend",
+                               GetParam().backend, "--instance", instance_});
+    if (!fault.empty()) spec.env["CLOCHE_FAULT"] = fault;
+    return std::make_unique<Command>(spec);
+  }
+
+  Reply call(const std::string& method, const std::string& path, const std::string& body = "") {
+    asio::io_context io{1};
+    Reply reply;
+    asio::co_spawn(
+        io,
+        [&]() -> Task<> {
+          http::Client client(io.get_executor(), http::UnixEndpoint{socket_});
+          http::Request request;
+          request.method = method;
+          request.target = path;
+          request.body = body;
+          if (!body.empty()) request.fields.emplace_back("Content-Type", "application/json");
+          auto response = co_await client.send(std::move(request), Deadline::after(100s));
+          if (!response) co_return;
+          reply.status = response->status;
+          boost::system::error_code not_json;
+          reply.body = json::parse(response->body, not_json);
+        },
+        asio::detached);
+    io.run();
+    return reply;
+  }
+
+  static std::string body_of(int session, json::object fields) {
+    fields["session_id"] = "s" + std::to_string(session);
+    return json::serialize(fields);
+  }
+  static std::string path_of(int session) { return "/sessions/default/s" + std::to_string(session); }
+
+  std::string instance_ = "test-" + random_hex(6);
+  std::string config_ = (scratch_.path() / "cloche.yml").string();
+  std::string socket_ = (scratch_.path() / "s").string();
+};
+
+TEST_P(Restart, KilledWithTwentySessions_GoesOnWithAllOfThem) {
+  {
+    auto server = serve();
+    ASSERT_TRUE(server->wait_for("listening")) << server->finish().err;
+    for (int i = 0; i < session_count; ++i) {
+      const std::string mark = "mark of " + std::to_string(i);
+      auto written = call("POST", "/write", body_of(i, {{"path", "a/file.txt"}, {"content", mark}}));
+      ASSERT_EQ(written.status, 200u) << json::serialize(written.body);
+      auto started = call("POST", "/bash", body_of(i, {{"command", "echo on; exec sleep 1000"}, {"background", true}}));
+      ASSERT_EQ(started.status, 202u) << json::serialize(started.body);
+    }
+    server->signal(SIGKILL);
+    server->finish();
+  }
+  auto server = serve();
+  ASSERT_TRUE(server->wait_for("listening")) << server->finish().err;
+  const auto all = call("GET", "/sessions");
+  ASSERT_EQ(all.status, 200u);
+  EXPECT_EQ(all.body.at("sessions").as_array().size(), static_cast<std::size_t>(session_count));
+  for (int i = 0; i < session_count; ++i) {
+    const auto read = call("POST", "/read", body_of(i, {{"path", "a/file.txt"}}));
+    ASSERT_EQ(read.status, 200u) << json::serialize(read.body);
+    EXPECT_EQ(read.body.at("content").as_string(), "mark of " + std::to_string(i));
+    const auto ran = call("POST", "/bash", body_of(i, {{"command", "ps -e -o args= | grep -c '[s]leep 1000'"}}));
+    ASSERT_EQ(ran.status, 200u) << json::serialize(ran.body);
+    EXPECT_EQ(ran.body.at("stdout").as_string(), "1\n");
+    const auto runs = call("GET", path_of(i) + "/runs");
+    ASSERT_EQ(runs.status, 200u) << json::serialize(runs.body);
+    ASSERT_EQ(runs.body.at("runs").as_array().size(), 1u) << json::serialize(runs.body);
+    const auto ended = call("DELETE", path_of(i));
+    EXPECT_EQ(ended.status, 200u) << json::serialize(ended.body);
+  }
+  server->signal(SIGTERM);
+  EXPECT_EQ(server->finish().exit_code, 0);
+  EXPECT_TRUE(traces_of(GetParam(), instance_).empty());
+}
+
+TEST_P(Restart, KilledWhileASessionIsMadeOrEnded_TheNextHasAllOfItOrNothing) {
+  for (const char* fault : {"session.make.recorded", "session.make.claimed", "session.make.made", "session.end.begun",
+                            "session.end.forgotten"}) {
+    SCOPED_TRACE(fault);
+    {
+      auto server = serve(fault);
+      ASSERT_TRUE(server->wait_for("listening")) << server->finish().err;
+      call("POST", "/write", body_of(1, {{"path", "file"}, {"content", "x"}}));
+      call("DELETE", path_of(1));
+      EXPECT_EQ(server->finish().exit_code, 128 + SIGKILL);
+    }
+    auto server = serve();
+    ASSERT_TRUE(server->wait_for("listening")) << server->finish().err;
+    for (const auto& each : call("GET", "/sessions").body.at("sessions").as_array()) {
+      EXPECT_EQ(each.at("state").as_string(), "live");
+    }
+    const auto written = call("POST", "/write", body_of(1, {{"path", "file2"}, {"content", "x"}}));
+    EXPECT_EQ(written.status, 200u) << json::serialize(written.body);
+    EXPECT_EQ(call("DELETE", path_of(1)).status, 200u);
+    server->signal(SIGTERM);
+    EXPECT_EQ(server->finish().exit_code, 0);
+  }
+  EXPECT_TRUE(traces_of(GetParam(), instance_).empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, Restart, testing::Values(Target{"oci", "crun"}, Target{"docker", "runc"}),
+                         [](const auto& target) { return target.param.name(); });
+
+}  // namespace cloche
