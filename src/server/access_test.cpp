@@ -10,7 +10,6 @@ namespace cloche::server {
 namespace {
 
 using auth::testing::file_text;
-using auth::testing::put_file;
 using auth::testing::ScratchDir;
 using testing::HasSubstr;
 using testing::Not;
@@ -104,8 +103,9 @@ TEST_F(AccessOf, FileThatCannotBeUsed_StillCountsAsOne) {
   ASSERT_EQ(::mkdir((scratch_ / "state").c_str(), 0700), 0);
   ASSERT_EQ(::symlink("/nowhere", usual_file().c_str()), 0);
   const auto access = open_access(config_, {*parse_listen("127.0.0.1:0")});
-  EXPECT_TRUE(!access || access->options.token_file == usual_file());
-  if (access) EXPECT_FALSE(auth::Authenticator::open(access->options));
+  ASSERT_TRUE(access) << access.error().message;
+  EXPECT_EQ(access->options.token_file, usual_file());
+  EXPECT_FALSE(auth::Authenticator::open(access->options));
 }
 
 TEST(Listen, Forms_AreToldApart) {

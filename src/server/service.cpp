@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "api/contract_routes.hpp"
 #include "api/errors.hpp"
 #include "api/file_routes.hpp"
 #include "api/health_routes.hpp"
 #include "api/lease_routes.hpp"
 #include "api/metrics_routes.hpp"
 #include "api/proxy_routes.hpp"
+#include "api/run_routes.hpp"
 #include "api/session_routes.hpp"
 #include "api/terminal_routes.hpp"
 #include "core/log.hpp"
@@ -124,14 +126,19 @@ Service::~Service() = default;
 http::Handler Service::routes() {
   http::Router<http::RouteHandler> router;
   api::add_health_routes(router, *pools_);
+  api::add_contract_routes(router);
   api::add_lease_routes(router, *door_, *leases_, *runner_, *quotas_);
   api::CallRouter calls;
   api::add_session_routes(calls, *sessions_);
+  api::add_run_routes(calls, *sessions_, runner_->languages(), *quotas_);
   api::add_file_routes(calls, *sessions_);
   api::add_terminal_routes(calls, *sessions_);
   api::add_proxy_routes(calls, *sessions_);
   api::add_metrics_routes(calls, metrics_);
   door_->open(calls, router);
+  router.for_each([this](const std::string& method, const std::string& pattern, const http::RouteHandler&) {
+    route_names_.push_back(method + " " + pattern);
+  });
   return when_ready(http::serve_routes(std::move(router)));
 }
 

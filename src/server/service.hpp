@@ -37,6 +37,8 @@ class Service {
   Task<Status> start();
   // Where it listens, for people.
   std::vector<std::string> addresses() const;
+  // Methods and patterns of all routes, such as "GET /healthz".
+  const std::vector<std::string>& route_names() const { return route_names_; }
 
   // No new requests, those in flight finish, leases end, sandboxes go.
   Task<Status> shut_down();
@@ -60,6 +62,7 @@ class Service {
   std::unique_ptr<api::LeaseBook> leases_;
   std::unique_ptr<session::SessionStore> sessions_;
   metrics::Metrics metrics_;
+  std::vector<std::string> route_names_;
   std::unique_ptr<http::Server> http_;
   std::chrono::milliseconds drain_{};
   bool ready_ = false;
