@@ -2,6 +2,8 @@
 
 #include <boost/json.hpp>
 
+#include "json/strict_json.hpp"
+
 namespace cloche::http {
 
 namespace {
@@ -38,12 +40,8 @@ Status check_json_type(std::string_view content_type) {
 }
 
 Result<boost::json::value> parse_json(std::string_view text, std::size_t depth) {
-  boost::json::parse_options options;
-  options.max_depth = depth;
-  boost::json::error_code code;
-  // Strings that are not UTF-8 are errors unless asked for otherwise.
-  auto value = boost::json::parse(boost::json::string_view(text.data(), text.size()), code, {}, options);
-  if (code) return fail(ErrorCode::invalid_argument, "the body is not JSON: " + code.message());
+  auto value = parse_strict_json(text, depth);
+  if (!value) return fail(std::move(value).error().at("the body"));
   return value;
 }
 

@@ -102,8 +102,8 @@ TEST(Json, ContentTypes_AreJsonInUtf8OrRefused) {
 
 TEST(Json, TextThatIsNoneOrTooDeep_IsRefused) {
   EXPECT_TRUE(parse_json(R"({"a":[1,2.5,"\u00e4"]})", 3));
-  for (const char* text :
-       {"", "{", "{}x", "{'a':1}", "[1,]", "nul", "\"\xff\"", "\"a\nb\"", "[[[[1]]]]", "{\"a\":\"\xc3\"}"}) {
+  for (const char* text : {"", "{", "{}x", "{'a':1}", "[1,]", "nul", "\"\xff\"", "\"a\nb\"", "[[[[1]]]]",
+                           "{\"a\":\"\xc3\"}", "{\"a\":1,\"a\":2}", "[{\"a\":1,\"\\u0061\":2}]"}) {
     const auto value = parse_json(text, 3);
     ASSERT_FALSE(value) << text;
     EXPECT_EQ(value.error().code, ErrorCode::invalid_argument);
