@@ -38,8 +38,8 @@ enum class ClassFrom {
 
 // In `file`, {class} stands for the class; in the commands, {filename} stands for the file's name, {stem} for that
 // without its extension, {class} for the class with its package and {dir} for the directory that the source is in.
-// {{ and }} are braces. Each argument stays one argument, but for {sources}, which stands alone: the source and all other
-// files with the language's extensions, an argument each.
+// {{ and }} are braces. Each argument stays one argument, but for {sources}, which stands alone: the source and all
+// other files with the language's extensions, an argument each.
 struct Language {
   std::string name;   // lower case
   std::string title;  // for people

@@ -66,10 +66,11 @@ Denial denial_of(const auth::OverQuota& over) {
   return denial;
 }
 
+// What the access log does not say.
 void log_refusal(const http::Exchange& exchange, const auth::Refusal& refusal) {
+  if (refusal.detail.empty()) return;
   const auto level = refusal.reason == auth::Reason::unavailable ? spdlog::level::err : spdlog::level::info;
-  spdlog::log(level, "request {}: refused: {}{}{}", exchange.request_id(), to_string(refusal.reason),
-              refusal.detail.empty() ? "" : ": ", refusal.detail);
+  spdlog::log(level, "request {}: refused: {}: {}", exchange.request_id(), to_string(refusal.reason), refusal.detail);
 }
 
 std::expected<auth::Principal, Denial> let_in(auth::Authenticator& authenticator, auth::Quotas& quotas,

@@ -49,8 +49,8 @@ class StopUnlessEnded {
 
 Task<RunEnd> run_code(Session& session, const LanguageRegistry& languages, session::RunRequest request,
                       RunListener listener) {
-  auto ran = co_await session::run_in_session(session, languages, std::move(request), std::move(listener),
-                                              Deadline::never());
+  auto ran =
+      co_await session::run_in_session(session, languages, std::move(request), std::move(listener), Deadline::never());
   if (!ran) co_return RunEnd(std::move(ran).error());
   co_return RunEnd(std::move(*ran));
 }

@@ -88,6 +88,7 @@ json::object to_json(const session::SessionInfo& info) {
   body["last_used"] = text_of(info.last_used);
   body["idle_timeout"] = info.idle_timeout.count();
   body["calls"] = info.calls;
+  if (!info.sandbox.empty()) body["sandbox"] = info.sandbox;
   return body;
 }
 

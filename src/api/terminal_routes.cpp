@@ -40,7 +40,9 @@ ExecSpec spec_of(const TerminalOptions& options) {
 // leave word why.
 class Terminal {
  public:
-  Terminal(http::WebSocket& socket, Exec& exec) : socket_(socket), exec_(exec) {}
+  // The session is let go of as soon as the program has ended: the last words to a slow client do not keep it.
+  Terminal(http::WebSocket& socket, Exec& exec, std::optional<session::SessionUse>& use)
+      : socket_(socket), exec_(exec), use_(use) {}
 
   // To the program's end, or the client's.
   Task<Status> serve(http::Exchange& exchange, std::chrono::steady_clock::duration idle) {
@@ -58,11 +60,13 @@ class Terminal {
       auto next = co_await exec_.next();
       touch();
       if (!next) {
+        use_.reset();
         const std::string told = terminal_error_message(next.error());
         CLOCHE_CO_CHECK(co_await socket_.write(http::MessageKind::text, told));
         co_return co_await socket_.close(failed_inside, "the terminal is lost");
       }
       if (const auto* outcome = std::get_if<Outcome>(&*next)) {
+        use_.reset();
         const std::string told = exit_message(*outcome, reason_);
         CLOCHE_CO_CHECK(co_await socket_.write(http::MessageKind::text, told));
         co_return co_await socket_.close(close_code_, "the program has ended");
@@ -123,6 +127,7 @@ class Terminal {
 
   http::WebSocket& socket_;
   Exec& exec_;
+  std::optional<session::SessionUse>& use_;
   Deadline::Clock::time_point last_ = Deadline::Clock::now();
   std::uint16_t close_code_ = normal_end;
   std::string reason_;  // why the program was stopped, if it was
@@ -137,17 +142,18 @@ Task<Status> serve_terminal(SessionStore& store, TerminalRules rules, Call& call
   CLOCHE_CO_TRY(const TerminalOptions options, read_terminal_options(query));
   auto used = co_await use_session(call, store);
   if (!used) co_return fail(std::move(used).error());
-  const session::SessionUse use = std::move(*used);
-  const auto sandbox = use->lease().shared();
+  std::optional<session::SessionUse> use = std::move(*used);
+  pool::Lease& lease = (*use)->lease();
+  const auto sandbox = lease.shared();
   ExecSpec spec = spec_of(options);
   const Deadline deadline = Deadline::after(file_patience);
-  auto started = co_await use->lease().start(std::move(spec), deadline);
+  auto started = co_await lease.start(std::move(spec), deadline);
   if (!started) co_return fail(std::move(started).error());
   const auto exec = std::move(*started);
   auto accepted = co_await http::accept_websocket(call.exchange);
   if (!accepted) co_return Status{};  // it has been answered
   const auto socket = std::move(*accepted);
-  Terminal terminal(*socket, *exec);
+  Terminal terminal(*socket, *exec, use);
   auto served = co_await terminal.serve(call.exchange, rules.idle);
   if (!served) log::debug("request {}: terminal: {}", call.exchange.request_id(), served.error().message);
   co_return Status{};

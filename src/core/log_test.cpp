@@ -54,7 +54,7 @@ TEST_F(Log, JsonEvent_HasItsFieldsAsMembers) {
 
 TEST_F(Log, JsonOfAnyBytes_StaysOneLineOfUtf8) {
   begin(Form::json);
-  info("{}", std::string("a\"b\\c\nd\re\tf\x1b[31m\x7f\0g\xff\xc3\xa4", 21));
+  info("{}", std::string("a\"b\\c\nd\re\tf\x1b[31m\x7f\0g\xff\xc3\xa4", 22));
   EXPECT_THAT(said(), HasSubstr("a\\\"b\\\\c\\nd\\re\\tf\\u001b[31m\\u007f\\u0000g\xef\xbf\xbd\xc3\xa4\"}\n"));
   EXPECT_TRUE(is_utf8(said()));
   EXPECT_EQ(std::ranges::count(said(), '\n'), 1);

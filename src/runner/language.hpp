@@ -32,7 +32,7 @@ struct Steps {
 struct SourceNames {
   std::string file;
   std::string class_name = "Main";
-  std::string package;  // of the class, with dots; empty: none
+  std::string package;              // of the class, with dots; empty: none
   std::vector<std::string> others;  // what {sources} names beside the file
 };
 

@@ -141,7 +141,8 @@ TEST(Expand, BadTemplate_IsRefused) {
   const struct {
     const char *pattern, *error;
   } cases[] = {
-      {"{file}", "unknown placeholder {file} in `{file}`; there are: {class}, {dir}, {filename}, {stem}, and {sources} alone"},
+      {"{file}",
+       "unknown placeholder {file} in `{file}`; there are: {class}, {dir}, {filename}, {stem}, and {sources} alone"},
       {"{}", "unknown placeholder {}"},
       {"a{b", "a single brace in `a{b`; write it twice"},
       {"a}b", "a single brace in `a}b`"},

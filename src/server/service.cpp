@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/context_routes.hpp"
 #include "api/contract_routes.hpp"
 #include "api/errors.hpp"
 #include "api/file_routes.hpp"
@@ -131,6 +132,7 @@ http::Handler Service::routes() {
   api::CallRouter calls;
   api::add_session_routes(calls, *sessions_);
   api::add_run_routes(calls, *sessions_, runner_->languages(), *quotas_);
+  api::add_context_routes(calls, *sessions_);
   api::add_file_routes(calls, *sessions_);
   api::add_terminal_routes(calls, *sessions_);
   api::add_proxy_routes(calls, *sessions_);

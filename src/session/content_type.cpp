@@ -37,8 +37,9 @@ constexpr Signature signatures[] = {
     {0, "{\\rtf"sv, "application/rtf"},
     {0, "PK\5\6"sv, "application/zip"},
     {0, "\x1f\x8b"sv, "application/gzip"},
-    {0, "\xfd"
-        "7zXZ\0"sv,
+    {0,
+     "\xfd"
+     "7zXZ\0"sv,
      "application/x-xz"},
     {0, "\x28\xb5\x2f\xfd"sv, "application/zstd"},
     {0, "7z\xbc\xaf\x27\x1c"sv, "application/x-7z-compressed"},
@@ -48,8 +49,9 @@ constexpr Signature signatures[] = {
     {0, "ARROW1\0\0"sv, "application/vnd.apache.arrow.file"},
     {0, "\x89HDF\r\n\x1a\n"sv, "application/x-hdf5"},
     {0, "\x93NUMPY"sv, "application/x-npy"},
-    {0, "\x7f"
-        "ELF"sv,
+    {0,
+     "\x7f"
+     "ELF"sv,
      "application/x-elf"},
     {0, "\0asm"sv, "application/wasm"},
     {0, "\xca\xfe\xba\xbe"sv, "application/java-vm"},
@@ -136,7 +138,9 @@ std::string type_of_zip(std::string_view name, std::string_view bytes) {
   constexpr std::string_view mimetype = "mimetype";
   if (bytes.substr(std::min(first_name, bytes.size())).starts_with(mimetype)) {
     const std::string_view rest = bytes.substr(first_name + mimetype.size());
-    const auto is_part = [](unsigned char c) { return std::isalnum(c) || c == '/' || c == '.' || c == '-' || c == '+'; };
+    const auto is_part = [](unsigned char c) {
+      return std::isalnum(c) || c == '/' || c == '.' || c == '-' || c == '+';
+    };
     const auto end = std::ranges::find_if_not(rest, is_part);
     std::string_view type = rest.substr(0, static_cast<std::size_t>(end - rest.begin()));
     // Behind it stands the next part's signature, which begins with letters too.

@@ -69,11 +69,13 @@ TEST(ContentType, Text_IsWhatItsNameSays_IfThatIsText) {
 
 TEST(ContentType, CharacterCutInTwo_IsTextStill) {
   EXPECT_EQ(content_type_of("r", "Gr\xc3"), "text/plain; charset=utf-8");
-  EXPECT_EQ(content_type_of("r.csv", "Gr\xfc\xdf"
-                                     "e;x"),
+  EXPECT_EQ(content_type_of("r.csv",
+                            "Gr\xfc\xdf"
+                            "e;x"),
             "text/csv");
-  EXPECT_EQ(content_type_of("r", "Gr\xfc\xdf"
-                                 "e;x"),
+  EXPECT_EQ(content_type_of("r",
+                            "Gr\xfc\xdf"
+                            "e;x"),
             "application/octet-stream");
 }
 

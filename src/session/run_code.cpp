@@ -28,9 +28,7 @@ struct Ground {
   std::string work_dir;
 };
 
-Deadline within(std::chrono::seconds patience, Deadline deadline) {
-  return deadline.sooner(Deadline::after(patience));
-}
+Deadline within(std::chrono::seconds patience, Deadline deadline) { return deadline.sooner(Deadline::after(patience)); }
 
 // Its private directory and all in it. It cannot fail: what is left goes with the session.
 Task<> remove_directory(std::shared_ptr<LiveSandbox> sandbox, std::string directory) {
@@ -150,7 +148,8 @@ Task<Result<Exec::Collected>> collect(Exec& exec, const RunListener& listener, D
     auto& output = std::get<ExecOutput>(*event);
     const bool is_out = output.source == ExecOutput::Source::out;
     (is_out ? collected.out : collected.err) += output.bytes;
-    if (listener) listener(RunOutput{is_out ? RunOutput::Source::out : RunOutput::Source::err, std::move(output.bytes)});
+    if (listener)
+      listener(RunOutput{is_out ? RunOutput::Source::out : RunOutput::Source::err, std::move(output.bytes)});
   }
 }
 
@@ -229,8 +228,7 @@ Task<Result<RunResult>> run_planned(const Ground& ground, PrivateDirectory& dire
   result.out = std::move(ran->out);
   result.err = std::move(ran->err);
   put_verdict(result, planned.judge(StepKind::run, result.outcome));
-  auto artifacts =
-      co_await (find_artifacts(ground, *mark, request.artifacts) && remove_if_there(ground, directory));
+  auto artifacts = co_await (find_artifacts(ground, *mark, request.artifacts) && remove_if_there(ground, directory));
   result.artifacts = std::move(artifacts);
   co_return result;
 }

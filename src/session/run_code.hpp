@@ -64,9 +64,9 @@ Task<Result<RunResult>> run_in_session(Session& session, const LanguageRegistry&
 
 // A program in the background, and what is needed when it has ended.
 struct BackgroundRun {
-  std::uint64_t id = 0;                // that of LiveSandbox::attach and list_background
-  std::string directory;               // its private one; empty: none
-  std::optional<WorkspaceMark> mark;   // none: it was started before this process
+  std::uint64_t id = 0;               // that of LiveSandbox::attach and list_background
+  std::string directory;              // its private one; empty: none
+  std::optional<WorkspaceMark> mark;  // none: it was started before this process
   CompileReport compile;
   ArtifactCaps artifacts;
   std::function<runner::Verdict(const Outcome&)> judge;

@@ -30,7 +30,8 @@ void RunLog::add(const RunOutput& output) {
   const std::size_t which = index(output.source);
   text_[which] += output.bytes;
   const bool changes = segments_.empty() || segments_.back().source != output.source;
-  const bool waits = changes && segments_.size() >= most_changes && text_[which].size() - told_of_[which] < larger_piece;
+  const bool waits =
+      changes && segments_.size() >= most_changes && text_[which].size() - told_of_[which] < larger_piece;
   if (!waits) tell(output.source);
 }
 

@@ -33,8 +33,8 @@ class RunLog {
   // Nothing is added any more. The result's output is in the log, and taken out of the result.
   void end(RunEnd how);
 
-  // What comes at a position; nullopt when there is nothing, or not yet. Events are of bounded size, and as long as more
-  // may come, no character is cut in two.
+  // What comes at a position; nullopt when there is nothing, or not yet. Events are of bounded size, and as long as
+  // more may come, no character is cut in two.
   std::optional<RunEvent> next(std::uint64_t position) const;
   // Whether there can be a reader at this position.
   bool reaches(std::uint64_t position) const { return position <= size(); }
@@ -50,7 +50,7 @@ class RunLog {
  private:
   // Bytes of one stream that stand together.
   struct Segment {
-    std::uint64_t end = 0;     // a position
+    std::uint64_t end = 0;      // a position
     std::uint64_t in_text = 0;  // the end, in the stream's own bytes
     RunOutput::Source source = RunOutput::Source::out;
   };

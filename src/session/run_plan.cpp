@@ -81,8 +81,8 @@ Status plan_code(RunPlan& plan, const PlanContext& context, const RunRequest& re
   if (!starts_in_workspace) plan.run.cwd = plan.directory;
   if (steps.compile) {
     // Compiled from where it starts by itself; what the caller chose is for the program.
-    plan.compile = compile_spec(*steps.compile, plan.run.env,
-                                starts_in_workspace ? context.binding.work_dir : plan.directory);
+    plan.compile =
+        compile_spec(*steps.compile, plan.run.env, starts_in_workspace ? context.binding.work_dir : plan.directory);
   }
   plan.run.argv = steps.run.argv;
   // A program that was just compiled is the caller's, a tool is the language's.

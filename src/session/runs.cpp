@@ -16,6 +16,8 @@ constexpr std::size_t subject_text = 200;
 // More than anything that is started here is allowed to keep.
 constexpr std::uint64_t most_background_output = mib(16).count;
 constexpr std::chrono::seconds patience{30};
+// Programs can make directories that look like ours; more than this are not ours.
+constexpr std::size_t most_orphans = 256;
 
 // Ids of programs in the background are the same after a restart.
 std::string background_run_id(std::uint64_t id) { return "b" + std::to_string(id); }
@@ -99,8 +101,7 @@ void Runs::spawn(const std::shared_ptr<Session>& session, const std::shared_ptr<
 Result<std::shared_ptr<Run>> Runs::start(const SessionUse& use, RunSubject subject, auth::QuotaTicket ticket,
                                          Work work) {
   CLOCHE_CHECK(check_room());
-  auto run =
-      std::make_shared<Run>(session_.executor(), foreground_run_id(), std::move(subject), std::move(ticket));
+  auto run = std::make_shared<Run>(session_.executor(), foreground_run_id(), std::move(subject), std::move(ticket));
   keep(run);
   spawn(use.shared(), run, std::move(work));
   return run;
@@ -212,6 +213,7 @@ Task<Status> Runs::find_orphans(std::shared_ptr<Session> session, Deadline deadl
   if (!list) co_return fail(std::move(list).error());
   for (const FileEntry& entry : list->entries) {
     if (entry.type != FileType::directory || !is_run_directory(entry.path)) continue;
+    if (orphan_directories_.size() == most_orphans) break;
     orphan_directories_.push_back(std::string(run_directories_parent) + "/" + entry.path);
   }
   for (const BackgroundEntry& entry : *background) {
@@ -226,8 +228,7 @@ Task<Status> Runs::find_orphans(std::shared_ptr<Session> session, Deadline deadl
     BackgroundRun program;
     program.id = entry.id;
     Work follow = following(run, std::move(program));
-    Work work = [this, follow, counted = entry.running](RunListener listener,
-                                                        runner::ExecWatch watch) -> Task<RunEnd> {
+    Work work = [this, follow, counted = entry.running](RunListener listener, runner::ExecWatch watch) -> Task<RunEnd> {
       auto end = co_await follow(std::move(listener), std::move(watch));
       if (counted && --recovered_running_ == 0) co_await remove_orphans();
       co_return end;

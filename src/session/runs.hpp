@@ -1,5 +1,5 @@
-// Runs: the runs of a session that are under way or ended not long ago. Programs in the background are found again after
-// this process was restarted.
+// Runs: the runs of a session that are under way or ended not long ago. Programs in the background are found again
+// after this process was restarted.
 #pragma once
 
 #include <map>

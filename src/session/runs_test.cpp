@@ -64,7 +64,8 @@ struct RunsTest : testing::Test {
     asio::co_spawn(
         io,
         [&]() -> Task<> {
-          auto session = std::make_shared<Session>(io.get_executor(), SessionKey{"t", "s"}, SessionOptions(), WallTime());
+          auto session =
+              std::make_shared<Session>(io.get_executor(), SessionKey{"t", "s"}, SessionOptions(), WallTime());
           SessionUse use(session);
           Runs& runs = session->part<Runs>();
           std::exception_ptr failed;
@@ -191,7 +192,7 @@ TEST_F(RunsTest, EndedRuns_AreKeptUpToTheCaps) {
 }
 
 TEST_F(RunsTest, SessionThatEnds_EndsItsRunsAndFreesTheirPlaces) {
-  std::shared_ptr<Run> started;
+  std::shared_ptr<session::Run> started;
   auto cancelled = std::make_shared<bool>(false);
   run([&](Runs& runs, SessionUse& use) -> Task<> {
     started = runs.start(use, followed(), {}, endless(cancelled)).value();

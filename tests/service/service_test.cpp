@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "core/ids.hpp"
+#include "core/log.hpp"
 
 namespace cloche {
 
@@ -22,6 +23,7 @@ std::int64_t Answered::number(std::string_view field) const {
 }
 
 void ServiceTest::SetUp() {
+  log::set_up(spdlog::level::info);
   if (const auto lack = testing_support::lack_of(target())) CLOCHE_CANNOT_TEST(lack->thing, lack->why);
 }
 
@@ -57,6 +59,8 @@ void ServiceTest::serve(std::chrono::milliseconds running_timeout, std::function
   socket.path = (scratch_.path() / "socket").string();
   options.listen.emplace_back(socket);
 
+  if (adjust_) adjust_(options);
+
   std::exception_ptr thrown;
   asio::co_spawn(
       io_,
@@ -91,6 +95,7 @@ Task<Answered> ServiceTest::call(std::string method, std::string path, std::stri
   request.body = std::move(json);
   request.body_limit = mib(64);
   if (!request.body.empty()) request.fields.emplace_back("Content-Type", "application/json");
+  if (!token_.empty()) request.fields.emplace_back("Authorization", "Bearer " + token_);
   auto response = co_await client_->send(std::move(request), Deadline::after(100s));
   if (!response) throw std::runtime_error(response.error().message);
   Answered answered;

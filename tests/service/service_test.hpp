@@ -43,6 +43,10 @@ class ServiceTest : public testing::TestWithParam<Target> {
   // A lease over HTTP, or a failed test.
   Task<std::string> lend(std::string language);
 
+  // Sent with each call, if there is one.
+  std::string token_;
+  // What a test wants otherwise, before the service is made.
+  std::function<void(server::ServiceOptions&)> adjust_;
   asio::io_context io_{1};
   testing_support::Scratch scratch_;
   std::unique_ptr<http::Client> client_;

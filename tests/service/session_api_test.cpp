@@ -1,0 +1,164 @@
+// Sessions over HTTP: whose they are, how they are made and ended, and what a lost one says.
+#include <signal.h>
+
+#include <boost/json.hpp>
+
+#include "pools/host_processes.hpp"
+#include "service/service_auth.hpp"
+
+namespace cloche {
+
+namespace {
+
+namespace json = boost::json;
+
+std::string code_of(const Answered& answered) {
+  const auto* error = answered.body.is_object() ? answered.body.get_object().if_contains("error") : nullptr;
+  return error == nullptr ? "" : std::string(error->at("code").as_string());
+}
+
+std::vector<std::string> ids_of(const Answered& listed) {
+  std::vector<std::string> ids;
+  for (const auto& each : listed.body.at("sessions").as_array()) {
+    ids.push_back(std::string(each.at("tenant_id").as_string()) + "/" + std::string(each.at("session_id").as_string()));
+  }
+  return ids;
+}
+
+}  // namespace
+
+class SessionApi : public ServiceAuth {};
+
+TEST_P(SessionApi, SessionOfAnotherTenant_IsNeitherSeenNorUsedNorEnded) {
+  serve([this]() -> Task<> {
+    auto made = co_await call_as(acme_, "POST", "/sessions", R"json({"session_id": "s1"})json");
+    EXPECT_EQ(made.status, 201u) << json::serialize(made.body);
+    auto mine = co_await call_as(acme_, "GET", "/sessions");
+    EXPECT_EQ(ids_of(mine), std::vector<std::string>{"acme/s1"});
+    auto theirs = co_await call_as(other_, "GET", "/sessions");
+    EXPECT_TRUE(ids_of(theirs).empty());
+    for (const char* method : {"GET", "DELETE"}) {
+      auto refused = co_await call_as(other_, method, "/sessions/acme/s1");
+      EXPECT_EQ(refused.status, 403u) << method;
+      EXPECT_EQ(code_of(refused), "permission_denied");
+    }
+    const char* bodies[] = {R"json({"session_id": "s1", "tenant_id": "acme", "path": "a", "content": "x"})json",
+                            R"json({"session_id": "s2", "tenant_id": "acme", "path": "a", "content": "x"})json"};
+    for (const char* body : bodies) {
+      auto refused = co_await call_as(other_, "POST", "/write", body);
+      EXPECT_EQ(refused.status, 403u) << "whether there is such a session or not";
+    }
+    // The same id is another session for another tenant.
+    auto own = co_await call_as(other_, "POST", "/write",
+                                R"json({"session_id": "s1", "path": "mark", "content": "other's"})json");
+    EXPECT_EQ(own.status, 200u) << json::serialize(own.body);
+    auto read = co_await call_as(acme_, "POST", "/read", R"json({"session_id": "s1", "path": "mark"})json");
+    EXPECT_EQ(read.status, 404u);
+    auto all = co_await call_as(admin_, "GET", "/sessions");
+    EXPECT_EQ(ids_of(all), (std::vector<std::string>{"acme/s1", "other/s1"}));
+    auto ended = co_await call_as(admin_, "DELETE", "/v1/sandbox/sessions/acme/s1");
+    EXPECT_EQ(ended.status, 200u);
+    auto gone = co_await call_as(acme_, "GET", "/sessions/acme/s1");
+    EXPECT_EQ(gone.status, 404u);
+  });
+}
+
+TEST_P(SessionApi, MadeWithOptions_HasThem) {
+  serve([this]() -> Task<> {
+    auto made = co_await call_as(acme_, "POST", "/sessions", R"json({"session_id": "s1", "profile": "python",
+        "env": {"COLOUR": "red"}, "limits": {"file_size": "1m", "open_files": 77}, "idle_timeout": 60})json");
+    EXPECT_EQ(made.status, 201u) << json::serialize(made.body);
+    EXPECT_EQ(made.text("profile"), "python");
+    EXPECT_EQ(made.number("idle_timeout"), 60);
+    auto twice = co_await call_as(acme_, "POST", "/sessions", R"json({"session_id": "s1"})json");
+    EXPECT_EQ(twice.status, 409u);
+    auto ran = co_await call_as(acme_, "POST", "/bash",
+                                R"json({"session_id": "s1", "command": "echo $COLOUR; ulimit -n; ulimit -f"})json");
+    EXPECT_EQ(ran.text("stdout"), "red\n77\n1024\n") << json::serialize(ran.body);
+  });
+}
+
+TEST_P(SessionApi, BadInput_IsA4xxWithAStableCodeAndMakesNothing) {
+  serve([this]() -> Task<> {
+    const std::pair<const char*, unsigned> bodies[] = {
+        {"{", 400},
+        {"[]", 400},
+        {R"json({})json", 400},
+        {R"json({"session_id": 1})json", 400},
+        {R"json({"session_id": "a/b"})json", 400},
+        {R"json({"session_id": ".."})json", 400},
+        {R"json({"session_id": "s", "session_id": "t"})json", 400},
+        {R"json({"session_id": "s", "sesion": 1})json", 400},
+        {R"json({"session_id": "s", "env": {"A": 1}})json", 400},
+        {R"json({"session_id": "s", "env": {"A=B": "x"}})json", 400},
+        {R"json({"session_id": "s", "limits": {"memory": -1}})json", 400},
+        {R"json({"session_id": "s", "limits": {"memory": 1e300}})json", 400},
+        {R"json({"session_id": "s", "limits": {"cpus": 0}})json", 400},
+        {R"json({"session_id": "s", "limits": {"pids": 99999999999999999999}})json", 400},
+        {R"json({"session_id": "s", "idle_timeout": 0})json", 400},
+        {R"json({"session_id": "s", "profile": "none"})json", 404},
+        {R"json({"session_id": "s", "tenant_id": "other"})json", 403},
+        {"{\"session_id\": \"\xff\"}", 400},
+    };
+    for (const auto& [body, status] : bodies) {
+      auto refused = co_await call_as(acme_, "POST", "/sessions", body);
+      EXPECT_EQ(refused.status, status) << body << "\n" << json::serialize(refused.body);
+      EXPECT_NE(code_of(refused), "") << body;
+    }
+    auto method = co_await call_as(acme_, "PUT", "/sessions", "{}");
+    EXPECT_EQ(method.status, 405u);
+    auto mode = co_await call_as(acme_, "DELETE", "/sessions/acme/s?mode=perhaps");
+    EXPECT_EQ(mode.status, 400u);
+    auto all = co_await call_as(admin_, "GET", "/sessions");
+    EXPECT_TRUE(ids_of(all).empty());
+  });
+}
+
+TEST_P(SessionApi, SessionsBeyondTheQuota_Are429UntilOneEnds) {
+  quotas_.limits.sessions = 1;
+  serve([this]() -> Task<> {
+    auto first = co_await call_as(acme_, "POST", "/sessions", R"json({"session_id": "s1"})json");
+    EXPECT_EQ(first.status, 201u);
+    auto second = co_await call_as(acme_, "POST", "/sessions", R"json({"session_id": "s2"})json");
+    EXPECT_EQ(second.status, 429u);
+    EXPECT_EQ(code_of(second), "limit_reached");
+    auto others = co_await call_as(other_, "POST", "/sessions", R"json({"session_id": "s2"})json");
+    EXPECT_EQ(others.status, 201u);
+    auto ended = co_await call_as(acme_, "DELETE", "/sessions/acme/s1?mode=wait");
+    EXPECT_EQ(ended.status, 200u);
+    auto again = co_await call_as(acme_, "POST", "/sessions", R"json({"session_id": "s2"})json");
+    EXPECT_EQ(again.status, 201u);
+  });
+}
+
+TEST_P(SessionApi, SandboxThatDies_LosesTheSessionWhichSaysWhyUntilMadeAnew) {
+  serve([this]() -> Task<> {
+    auto made = co_await call_as(acme_, "POST", "/bash", R"json({"session_id": "s1", "command": "echo on"})json");
+    EXPECT_EQ(made.status, 200u) << json::serialize(made.body);
+    auto live = co_await call_as(acme_, "GET", "/sessions/acme/s1");
+    const pid_t first = testing_support::first_process_of(target(), live.text("sandbox"));
+    EXPECT_GT(first, 1);
+    if (first > 1) ::kill(first, SIGKILL);
+    unsigned status = 200;
+    Answered lost;
+    const Deadline patience = Deadline::after(30s);
+    while (status == 200 && !patience.passed()) {
+      lost = co_await call_as(acme_, "POST", "/bash", R"json({"session_id": "s1", "command": "echo on"})json");
+      status = lost.status;
+    }
+    EXPECT_EQ(status, 410u) << json::serialize(lost.body);
+    EXPECT_EQ(code_of(lost), "sandbox_lost");
+    auto shown = co_await call_as(acme_, "GET", "/sessions/acme/s1");
+    EXPECT_EQ(shown.text("state"), "lost");
+    EXPECT_NE(shown.text("lost_because"), "");
+    auto anew = co_await call_as(acme_, "POST", "/sessions", R"json({"session_id": "s1"})json");
+    EXPECT_EQ(anew.status, 201u) << json::serialize(anew.body);
+    auto ran = co_await call_as(acme_, "POST", "/bash", R"json({"session_id": "s1", "command": "echo on"})json");
+    EXPECT_EQ(ran.text("stdout"), "on\n");
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, SessionApi, testing::Values(Target{"oci", "crun"}, Target{"docker", "runc"}),
+                         [](const auto& target) { return target.param.name(); });
+
+}  // namespace cloche
