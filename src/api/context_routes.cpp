@@ -37,6 +37,9 @@ Task<Status> create(SessionStore& store, Call& call) {
   auto body = co_await http::read_json(call.exchange);
   if (!body) co_return fail(std::move(body).error());
   CLOCHE_CO_TRY(NewContext wanted, read_new_context(*body));
+  // No session is made for what cannot be in it.
+  CLOCHE_CO_CHECK(session::check_context_name(wanted.name));
+  CLOCHE_CO_CHECK(session::parse_context_language(wanted.language));
   CLOCHE_CO_TRY(const auto tenant, call.tenant(std::string(call.path["tenant"])));
   const Deadline deadline = Deadline::after(starting_patience);
   std::string id(call.path["session"]);

@@ -11,6 +11,7 @@
 #include "pool/fingerprint.hpp"
 #include "pool/making.hpp"
 #include "pool/options.hpp"
+#include "sandbox/exec_spec.hpp"
 
 namespace cloche::pool {
 
@@ -202,6 +203,7 @@ Result<Binding> WarmPool::binding_of(const ClaimOptions& options) const {
   for (const auto* env : {&profile_.env, &options.env}) {
     for (const auto& [name, value] : *env) binding.env[name] = value;
   }
+  CLOCHE_CHECK(validate_environment(binding.env));
   binding.work_dir = options.work_dir.empty() ? spec.work_dir : options.work_dir;
   if (!binding.work_dir.starts_with('/')) binding.work_dir = spec.work_dir + "/" + binding.work_dir;
   if (!is_clean_absolute_path(binding.work_dir)) {

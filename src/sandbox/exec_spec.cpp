@@ -8,16 +8,13 @@ namespace cloche {
 
 namespace {
 
+bool has_nul(const std::string& text) { return text.find('\0') != std::string::npos; }
+
 Status validate(const ExecSpec& spec) {
-  const auto has_nul = [](const std::string& text) { return text.find('\0') != std::string::npos; };
   if (spec.argv.empty() || spec.argv.front().empty()) return fail(ErrorCode::invalid_argument, "no program was named");
   if (std::ranges::any_of(spec.argv, has_nul))
     return fail(ErrorCode::invalid_argument, "an argument contains a NUL byte");
-  for (const auto& [key, value] : spec.env) {
-    if (key.empty() || key.find('=') != std::string::npos || has_nul(key) || has_nul(value)) {
-      return fail(ErrorCode::invalid_argument, "not an environment variable: '" + key + "'");
-    }
-  }
+  CLOCHE_CHECK(validate_environment(spec.env));
   if (!spec.cwd.empty() && !is_clean_absolute_path(spec.cwd)) {
     return fail(ErrorCode::invalid_argument,
                 "cwd must be an absolute path without '..', '.', NUL or empty parts: '" + spec.cwd + "'");
@@ -73,6 +70,15 @@ std::uint64_t in_ms(const std::optional<std::chrono::milliseconds>& span) {
 }
 
 }  // namespace
+
+Status validate_environment(const std::map<std::string, std::string>& env) {
+  for (const auto& [key, value] : env) {
+    if (key.empty() || key.find('=') != std::string::npos || has_nul(key) || has_nul(value)) {
+      return fail(ErrorCode::invalid_argument, "not an environment variable: '" + key + "'");
+    }
+  }
+  return {};
+}
 
 Result<wire::ExecRequest> to_request(const ExecSpec& spec, const SandboxSpec& sandbox, const Limits& limits,
                                      Kernel kernel) {

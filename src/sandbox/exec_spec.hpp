@@ -12,6 +12,9 @@ namespace cloche {
 // (gVisor).
 enum class Kernel { shared, own };
 
+// Names without '=', and no NUL byte.
+Status validate_environment(const std::map<std::string, std::string>& env);
+
 // Refuses what makes no sense. The limits are those that hold now; they may have changed since the sandbox was made.
 Result<wire::ExecRequest> to_request(const ExecSpec& spec, const SandboxSpec& sandbox, const Limits& limits,
                                      Kernel kernel);

@@ -104,8 +104,7 @@ TEST_P(ContextApi, BodiesThatMakeNoSense_AreRefused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, ContextApi,
-                         testing::Values(Target{"fake", ""}, Target{"oci", "crun"}, Target{"oci", "runsc"},
-                                         Target{"docker", "runc"}),
+                         testing::Values(Target{"oci", "crun"}, Target{"oci", "runsc"}, Target{"docker", "runc"}),
                          [](const auto& target) { return target.param.name(); });
 
 }  // namespace cloche

@@ -20,7 +20,8 @@ from openapi_server import Server, skip_without_crun
 
 TEST = "service_openapi_contract"
 CONFIG = """
-server: {auth: tokens}
+server: {auth: tokens, listen: ["unix:SOCKET"]}
+log: {level: warn}
 sessions: {most: 4}
 profiles:
   python:
@@ -361,10 +362,10 @@ def main():
     contract = Contract(contract_file)
     contract.check_itself()
     skip_without_crun(TEST)
-    with Server(program, CONFIG) as server:
+    with Server(CONFIG, [program, "serve"]) as server:
         token = next(line for line in server.printed if line.startswith("cloche_"))
         client = Client(contract, server, token)
-        client.user_token = json.loads(server.run("token", "create", "--tenant", "other", "--role", "user", "--json"))["token"]
+        client.user_token = json.loads(server.run(program, "token", "create", "--tenant", "other", "--role", "user", "--json"))["token"]
         for part in (service_itself, sessions, runs, streams, background_runs, contexts, files, terminal, proxy, leases,
                      end_of_session):
             print(part.__name__.replace("_", " "), flush=True)

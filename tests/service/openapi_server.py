@@ -36,19 +36,24 @@ def skip_without_crun(test):
 class Server:
     """Runs from `with` to its end, which it must reach by SIGTERM with exit code 0."""
 
-    def __init__(self, program, config, listen=None):
-        self.program = program
+    def __init__(self, config, command):
+        """`command` is what starts it, as a list. All else is in the environment and in the configuration."""
+        self.command = command
         self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="cloche."))
         self.scratch.chmod(0o755)  # a sandbox's root is below it
         self.socket = str(self.scratch / "s")
-        self.listen = listen or "unix:" + self.socket
-        self.config = self.scratch / "cloche.yml"
-        self.config.write_text(config, encoding="utf-8")
-        self.config.chmod(0o600)
+        config_file = self.scratch / "cloche.yml"
+        config_file.write_text(config.replace("SOCKET", self.socket), encoding="utf-8")
+        config_file.chmod(0o600)
         self.environment = {
             name: value for name, value in os.environ.items()
             if not name.startswith(("CLOCHE_", "SANDBOX_", "DOCKER_", "E2B_"))
-        } | {"CLOCHE_STATE_DIR": str(self.scratch / "state"), "CLOCHE_RUN_DIR": str(self.scratch / "run")}
+        } | {
+            "CLOCHE_CONFIG": str(config_file),
+            "CLOCHE_STATE_DIR": str(self.scratch / "state"),
+            "CLOCHE_RUN_DIR": str(self.scratch / "run"),
+            "CLOCHE_INSTANCE": "test-" + secrets.token_hex(6),
+        }
         self.process = None
         self.printed = []
         self.log = open(self.scratch / "log", "w+b")
@@ -72,10 +77,8 @@ class Server:
             self.clean_up()
 
     def start(self):
-        self.process = subprocess.Popen(
-            [self.program, "serve", "--config", str(self.config), "--listen", self.listen, "--backend", "oci",
-             "--instance", "test-" + secrets.token_hex(6), "--log-level", "warn"],
-            env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.log, text=True)
+        self.process = subprocess.Popen(self.command, cwd=self.scratch, env=self.environment, stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, stderr=self.log, text=True)
         # A server that never says so is killed, which ends the loop below.
         watchdog = threading.Timer(START_SECONDS, self.process.kill)
         watchdog.start()
@@ -111,10 +114,10 @@ class Server:
         self.log.seek(0)
         sys.stderr.write("the server's log ends with:\n" + self.log.read().decode(errors="replace")[-4000:])
 
-    def run(self, *arguments):
-        """Another command of the same program and directories; what it prints."""
-        return subprocess.run([self.program, *arguments, "--config", str(self.config)], env=self.environment, check=True,
-                              capture_output=True, text=True, timeout=60).stdout
+    def run(self, *command):
+        """Another command with the same directories and configuration; what it prints."""
+        return subprocess.run(command, cwd=self.scratch, env=self.environment, check=True, capture_output=True, text=True,
+                              timeout=60).stdout
 
     @contextlib.contextmanager
     def connection(self):

@@ -52,6 +52,12 @@ std::vector<std::string> names_of(const std::vector<SentEvent>& events) {
   return names;
 }
 
+bool RunApi::has_no_compiler() {
+  if (target().backend != "docker") return false;
+  [&] { CLOCHE_DOES_NOT_APPLY("the test engine's image has no gcc"); }();
+  return true;
+}
+
 Task<Answered> RunApi::post(std::string route, json::object body) {
   if (!body.contains("session_id")) body["session_id"] = session_;
   std::string text = json::serialize(body);

@@ -15,6 +15,8 @@ struct SentEvent {
 
 class RunApi : public ServiceTest {
  protected:
+  // The test ends here, counted, where the sandbox has no gcc.
+  bool has_no_compiler();
   // POSTs the object, `session_id` added where it has none.
   Task<Answered> post(std::string route, boost::json::object body);
   Task<Answered> execute(std::string language, std::string code);

@@ -46,7 +46,7 @@ Task<> WebSocketClient::close() { co_await stream_.async_close(websocket::close_
 Task<> WebSocketClient::wait_for(std::string text) {
   while (printed_.find(text) == std::string::npos) {
     const Message message = co_await receive();
-    if (message.is_text) throw std::runtime_error("not printed before the end: " + text + "; " + message.data);
+    if (message.is_text) throw std::runtime_error("not printed: " + text + "; but: " + printed_ + message.data);
     printed_ += message.data;
   }
 }
