@@ -19,13 +19,10 @@ help: ## This list
 	@echo 'make TARGET'
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
-run: ## Install what is missing, build, and run an example in a sandbox
+run: ## Install what is missing, build, and start the service; it says how to call it
 	@scripts/install-deps run
 	$(call build,release)
-	@echo && echo '$$ build/cloche run examples/hello.py'
-	@$(SUDO) build/cloche run examples/hello.py
-	@echo && echo 'That was Python in a fresh sandbox of the embedded backend, gone again by now.'
-	@echo '`build/cloche doctor` says what this host supports, `build/cloche run --help` what else to run.'
+	@scripts/run
 
 test: ## Install what is missing, build, and run every test
 	@scripts/install-deps test

@@ -24,7 +24,7 @@ become_root() {
   command -v sudo >/dev/null || die "needs root: run it as root, or install sudo"
   local settings=("HOME=$HOME") name
   for name in CI DOCKER_HOST DOCKER_TLS_VERIFY DOCKER_CERT_PATH XDG_CACHE_HOME http_proxy https_proxy no_proxy \
-    "${!CLOCHE_@}" "${!CTEST_@}" "${!GTEST_@}"; do
+    "${!CLOCHE_@}" "${!SANDBOX_@}" "${!CTEST_@}" "${!GTEST_@}"; do
     [[ -v $name ]] && settings+=("$name=${!name}")
   done
   exec sudo env "${settings[@]}" "$0" "$@"

@@ -1,12 +1,16 @@
 #include "agent/descriptors.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
+#include <cstring>
+#include <optional>
 #include <vector>
 
 #include "agent/identity.hpp"
@@ -49,23 +53,65 @@ void resize_terminal(int master, const wire::WindowSize& size) {
   ::ioctl(master, TIOCSWINSZ, &window);
 }
 
+namespace {
+
+// The descriptors that are open now.
+std::optional<std::vector<int>> open_descriptors() {
+  DIR* directory = ::opendir("/proc/self/fd");
+  if (directory == nullptr) return std::nullopt;
+  std::vector<int> all;
+  while (const dirent* entry = ::readdir(directory)) {
+    int fd = -1;
+    const char* end = entry->d_name + std::strlen(entry->d_name);
+    if (std::from_chars(entry->d_name, end, fd).ptr != end || fd == ::dirfd(directory)) continue;
+    all.push_back(fd);
+  }
+  ::closedir(directory);
+  return all;
+}
+
+int most_descriptors() { return static_cast<int>(std::min(::sysconf(_SC_OPEN_MAX), 65'536L)); }
+
+// False where the kernel cannot do it (gVisor).
+bool close_ranges_between(const std::vector<int>& kept) {
+  unsigned first = 0;
+  const auto close_gap = [](unsigned from, unsigned to) { return from > to || ::close_range(from, to, 0) == 0; };
+  for (const int fd : kept) {
+    const auto number = static_cast<unsigned>(fd);
+    if (number > first && !close_gap(first, number - 1)) return false;
+    first = std::max(first, number + 1);
+  }
+  return close_gap(first, ~0U);
+}
+
+}  // namespace
+
 void close_all_but(std::initializer_list<int> keep) {
   std::vector<int> kept(keep);
+  std::erase_if(kept, [](int fd) { return fd < 0; });
   std::ranges::sort(kept);
-  unsigned first = 0;
-  const auto close_gap = [](unsigned from, unsigned to) {
-    if (from > to) return;
-    if (::close_range(from, to, 0) == 0) return;
-    const long most = ::sysconf(_SC_OPEN_MAX);
-    for (unsigned fd = from; fd <= to && fd < static_cast<unsigned>(std::min(most, 4096L)); ++fd)
-      ::close(static_cast<int>(fd));
+  if (close_ranges_between(kept)) return;
+  const auto close_unless_kept = [&](int fd) {
+    if (!std::ranges::binary_search(kept, fd)) ::close(fd);
   };
-  for (int fd : kept) {
-    if (fd < 0) continue;
-    if (static_cast<unsigned>(fd) > first) close_gap(first, static_cast<unsigned>(fd) - 1);
-    first = std::max(first, static_cast<unsigned>(fd) + 1);
+  // One by one, but only those there are: thousands of calls for nothing would take longer than what the child is for.
+  if (const auto all = open_descriptors()) {
+    std::ranges::for_each(*all, close_unless_kept);
+    return;
   }
-  close_gap(first, ~0U);
+  for (int fd = 0; fd < most_descriptors(); ++fd) close_unless_kept(fd);
+}
+
+void close_on_exec_from(int first) {
+  if (::close_range(static_cast<unsigned>(first), ~0U, CLOSE_RANGE_CLOEXEC) == 0) return;
+  const auto mark = [first](int fd) {
+    if (fd >= first) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  };
+  if (const auto all = open_descriptors()) {
+    std::ranges::for_each(*all, mark);
+    return;
+  }
+  for (int fd = first; fd < most_descriptors(); ++fd) mark(fd);
 }
 
 }  // namespace cloche::agent

@@ -25,5 +25,7 @@ void resize_terminal(int master, const wire::WindowSize& size);
 
 // In a forked child: closes every descriptor but these.
 void close_all_but(std::initializer_list<int> keep);
+// The same at exec, for this one and all above.
+void close_on_exec_from(int first);
 
 }  // namespace cloche::agent

@@ -31,6 +31,10 @@ class _Figures:
                 print(f"a figure could not be saved: {error}", file=sys.stderr)
         pyplot.close("all")
 
+    def tell_of_left_out(self):
+        if self.left_out:
+            print(f"figures that were not saved: {self.left_out}", file=sys.stderr)
+
     def save(self, figure):
         os.makedirs(os.path.dirname(self.prefix), exist_ok=True)
         while True:

@@ -12,6 +12,7 @@
 #include "agent/descriptors.hpp"
 #include "agent/files/cancel.hpp"
 #include "agent/files/file_request.hpp"
+#include "agent/files/moment.hpp"
 #include "agent/identity.hpp"
 #include "agent/pumps.hpp"
 
@@ -148,10 +149,39 @@ class FileStream final : public Stream {
   std::unique_ptr<ReadPump> replies_;
 };
 
+// A mark needs nobody's rights and no file, so nobody is forked for it.
+class MarkStream final : public Stream {
+ public:
+  MarkStream(ServerLink& link, wire::StreamId id, Loop& loop) : Stream(link, id), loop_(loop) {}
+
+  void look() {
+    if (closed()) return;
+    if (!moment_.has_passed()) {
+      next_look_ = loop_.after(between_looks, [this] { look(); });
+      return;
+    }
+    send(wire::FileReply{.done = true, .moment_ns = moment_.nanoseconds()});
+    close();
+  }
+  void on_cancel() override { close(Error{ErrorCode::cancelled, "cancelled"}); }
+
+ private:
+  static constexpr std::chrono::microseconds between_looks{500};
+
+  Loop& loop_;
+  Moment moment_;
+  Loop::Timer next_look_;
+};
+
 }  // namespace
 
 Result<std::unique_ptr<Stream>> open_file_stream(ServerLink& link, wire::StreamId id, Loop& loop,
                                                  const wire::FileRequest& request) {
+  if (request.op == wire::FileOp::mark) {
+    auto mark = std::make_unique<MarkStream>(link, id, loop);
+    mark->look();
+    return mark;
+  }
   auto stream = std::make_unique<FileStream>(link, id, loop);
   CLOCHE_CHECK(stream->start(request));
   return stream;

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "agent/descriptors.hpp"
 #include "agent/identity.hpp"
 
 namespace cloche::agent {
@@ -83,10 +84,7 @@ bool connect(const ProgramFds& given) {
                        given.is_terminal, out_of_the_way(given.event)};
   if (::dup2(fds.in, 0) < 0 || ::dup2(fds.out, 1) < 0 || ::dup2(fds.err, 2) < 0) return false;
   if (given.event >= 0 && ::dup2(fds.event, event_fd) < 0) return false;
-  const int first = given.event >= 0 ? event_fd + 1 : event_fd;
-  if (::close_range(static_cast<unsigned>(first), ~0U, CLOSE_RANGE_CLOEXEC) != 0) {
-    for (int fd = first; fd < 1024; ++fd) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
-  }
+  close_on_exec_from(given.event >= 0 ? event_fd + 1 : event_fd);
   return true;
 }
 

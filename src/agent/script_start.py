@@ -14,8 +14,7 @@ def save_figures():
     def save_what_is_open(pyplot):
         if os.getpid() == pid:  # a forked child's figures are its parent's
             figures.save_all(pyplot)
-            if figures.left_out:
-                print(f"{figures.left_out} figures were not saved", file=sys.stderr)
+            figures.tell_of_left_out()
 
     def on_pyplot(pyplot):
         _take_over_show(pyplot, lambda: figures)

@@ -40,6 +40,14 @@ Result<int> signal_in(JsonObject& control) {
   return fail(ErrorCode::invalid_argument, control.place_of("signal") + " must be one of " + all);
 }
 
+Result<wire::SignalTarget> target_in(JsonObject& control) {
+  CLOCHE_TRY(const std::string name, control.text("target", "group"));
+  if (name == "group") return wire::SignalTarget::group;
+  if (name == "program") return wire::SignalTarget::program;
+  if (name == "tree") return wire::SignalTarget::tree;
+  return fail(ErrorCode::invalid_argument, control.place_of("target") + " must be group, program or tree");
+}
+
 Result<std::uint32_t> size_in(const http::Query& query, std::string_view name, std::uint32_t otherwise) {
   const auto text = query.find(name);
   if (!text) return otherwise;
@@ -64,9 +72,11 @@ Result<TerminalControl> read_terminal_control(std::string_view text) {
     return TerminalResize{{static_cast<std::uint32_t>(rows), static_cast<std::uint32_t>(columns)}};
   }
   if (type == "signal") {
-    CLOCHE_TRY(const int number, signal_in(control));
+    TerminalSignal signal;
+    CLOCHE_TRY(signal.number, signal_in(control));
+    CLOCHE_TRY(signal.target, target_in(control));
     CLOCHE_CHECK(control.finish());
-    return TerminalSignal{number};
+    return signal;
   }
   return fail(ErrorCode::invalid_argument, R"(the message: type must be "resize" or "signal")");
 }

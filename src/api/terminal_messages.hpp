@@ -9,6 +9,7 @@
 #include "cloche/outcome.hpp"
 #include "core/result.hpp"
 #include "http/server/target.hpp"
+#include "wire/exec_messages.hpp"
 
 namespace cloche::api {
 
@@ -17,10 +18,12 @@ struct TerminalResize {
 };
 struct TerminalSignal {
   int number = 0;
+  wire::SignalTarget target = wire::SignalTarget::group;
 };
 using TerminalControl = std::variant<TerminalResize, TerminalSignal>;
 
-// {"type": "resize", "rows", "cols"} or {"type": "signal", "signal": "INT" | "SIGINT" | 2}.
+// {"type": "resize", "rows", "cols"} or {"type": "signal", "signal": "INT" | "SIGINT" | 2, "target": "group" |
+// "program" | "tree"}.
 Result<TerminalControl> read_terminal_control(std::string_view text);
 
 struct TerminalOptions {

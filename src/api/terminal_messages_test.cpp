@@ -35,7 +35,11 @@ TEST(TerminalControl, SignalByNameOrNumber_IsTheSignal) {
     const auto control = read_terminal_control(text);
     ASSERT_TRUE(control) << control.error().message;
     EXPECT_EQ(std::get<TerminalSignal>(*control).number, SIGINT);
+    EXPECT_EQ(std::get<TerminalSignal>(*control).target, wire::SignalTarget::group);
   }
+  const auto to_all = read_terminal_control(R"({"type": "signal", "signal": "HUP", "target": "tree"})");
+  ASSERT_TRUE(to_all) << to_all.error().message;
+  EXPECT_EQ(std::get<TerminalSignal>(*to_all).target, wire::SignalTarget::tree);
 }
 
 TEST(TerminalControl, AnythingElse_IsRefused) {
@@ -44,7 +48,8 @@ TEST(TerminalControl, AnythingElse_IsRefused) {
         R"({"type": "resize", "rows": 0, "cols": 80})", R"({"type": "resize", "rows": 1e9, "cols": 80})",
         R"({"type": "resize", "rows": 24, "cols": 80, "depth": 3})", R"({"type": "signal"})",
         R"({"type": "signal", "signal": 0})", R"({"type": "signal", "signal": "FOO"})",
-        R"({"type": "signal", "signal": 64})", R"({"type": "signal", "signal": ""})", "[[[[[[[[[[]]]]]]]]]]"}) {
+        R"({"type": "signal", "signal": 64})", R"({"type": "signal", "signal": ""})",
+        R"({"type": "signal", "signal": 2, "target": "all"})", "[[[[[[[[[[]]]]]]]]]]"}) {
     const auto control = read_terminal_control(text);
     ASSERT_FALSE(control) << text;
     EXPECT_EQ(control.error().code, ErrorCode::invalid_argument) << text;

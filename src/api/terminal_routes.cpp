@@ -22,11 +22,15 @@ constexpr std::uint16_t failed_inside = 1011;
 // For a program that does not read what is typed. The terminal's own buffer and the channel's take a lot before.
 constexpr std::chrono::seconds typing_patience{60};
 
-// The user's shell: bash where there is one.
+// A shell to talk to: bash where there is one.
 constexpr const char* any_shell = "command -v bash >/dev/null 2>&1 && exec bash -i; exec sh -i";
+// On gVisor's terminals readline sees the end of its input at once; the terminal's own editing works.
+constexpr const char* any_shell_on_gvisor = "command -v bash >/dev/null 2>&1 && exec bash --noediting -i; exec sh -i";
 
-ExecSpec spec_of(const TerminalOptions& options) {
-  ExecSpec spec = ExecSpec::shell(options.command.empty() ? any_shell : options.command);
+ExecSpec spec_of(const TerminalOptions& options, const LiveSandbox& sandbox) {
+  const bool on_gvisor = sandbox.runtime().find("runsc") != std::string::npos;
+  const std::string shell = on_gvisor ? any_shell_on_gvisor : any_shell;
+  ExecSpec spec = ExecSpec::shell(options.command.empty() ? shell : options.command);
   spec.terminal = options.size;
   spec.stdin_mode = Stdin::stream;
   spec.wall_limit.reset();
@@ -95,7 +99,7 @@ class Terminal {
     }
     CLOCHE_CO_TRY(const TerminalControl control, read_terminal_control(message.data));
     if (const auto* resize = std::get_if<TerminalResize>(&control)) exec_.resize(resize->size);
-    if (const auto* signal = std::get_if<TerminalSignal>(&control)) exec_.signal(signal->number);
+    if (const auto* signal = std::get_if<TerminalSignal>(&control)) exec_.signal(signal->number, signal->target);
     co_return Status{};
   }
 
@@ -145,7 +149,7 @@ Task<Status> serve_terminal(SessionStore& store, TerminalRules rules, Call& call
   std::optional<session::SessionUse> use = std::move(*used);
   pool::Lease& lease = (*use)->lease();
   const auto sandbox = lease.shared();
-  ExecSpec spec = spec_of(options);
+  ExecSpec spec = spec_of(options, *sandbox);
   const Deadline deadline = Deadline::after(file_patience);
   auto started = co_await lease.start(std::move(spec), deadline);
   if (!started) co_return fail(std::move(started).error());

@@ -1,6 +1,12 @@
 // `cloche serve`: the service, until it is told to end.
+#include <unistd.h>
+
+#include <array>
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
 #include <cstdio>
@@ -23,6 +29,7 @@ struct ServeFlags {
   std::vector<std::string> listen;
   std::string log_level;
   std::string log_format;
+  bool end_with_stdin = false;
   std::map<std::string, std::string> over_environment;  // by the variable they stand over
 };
 
@@ -86,18 +93,50 @@ void reload(server::Service& service) {
 
 enum class OnHangUp { reload, end };
 
-Task<Status> run_until_told(server::Service& service, OnHangUp on_hang_up) {
-  auto started = co_await service.start();
-  if (!started) co_return started;
-  for (const std::string& address : service.addresses()) std::printf("cloche: listening on %s\n", address.c_str());
-  std::fflush(stdout);
-  asio::signal_set signals(co_await asio::this_coro::executor, SIGTERM, SIGINT, SIGHUP);
+// What tells the service to end beside SIGTERM and SIGINT.
+struct EndRules {
+  OnHangUp on_hang_up = OnHangUp::end;
+  bool with_stdin = false;
+};
+
+// Why the service is to end.
+Task<std::string> wait_for_signal(server::Service& service, asio::signal_set& signals, OnHangUp on_hang_up) {
   int number = co_await signals.async_wait(asio::use_awaitable);
   while (number == SIGHUP && on_hang_up == OnHangUp::reload) {
     reload(service);
     number = co_await signals.async_wait(asio::use_awaitable);
   }
-  log::info("signal {}: shutting down; another one hastens", number);
+  co_return "signal " + std::to_string(number);
+}
+
+// To the end of stdin, a pipe from whoever started the service: it ends with that process, however that one ended. A
+// stdin that cannot be read is at its end.
+Task<std::string> wait_for_end_of_stdin() {
+  asio::posix::stream_descriptor input(co_await asio::this_coro::executor);
+  boost::system::error_code failed;
+  input.assign(::dup(STDIN_FILENO), failed);
+  std::array<char, 4096> dropped{};
+  while (!failed) {
+    co_await input.async_read_some(asio::buffer(dropped), asio::redirect_error(asio::use_awaitable, failed));
+  }
+  co_return "stdin has ended";
+}
+
+Task<std::string> wait_for_end(server::Service& service, asio::signal_set& signals, EndRules rules) {
+  using asio::experimental::awaitable_operators::operator||;
+  if (!rules.with_stdin) co_return co_await wait_for_signal(service, signals, rules.on_hang_up);
+  auto why = co_await (wait_for_signal(service, signals, rules.on_hang_up) || wait_for_end_of_stdin());
+  co_return why.index() == 0 ? std::get<0>(std::move(why)) : std::get<1>(std::move(why));
+}
+
+Task<Status> run_until_told(server::Service& service, EndRules rules) {
+  auto started = co_await service.start();
+  if (!started) co_return started;
+  for (const std::string& address : service.addresses()) std::printf("cloche: listening on %s\n", address.c_str());
+  std::fflush(stdout);
+  asio::signal_set signals(co_await asio::this_coro::executor, SIGTERM, SIGINT, SIGHUP);
+  const std::string why = co_await wait_for_end(service, signals, rules);
+  log::info("{}: shutting down; a signal now hastens", why);
   signals.async_wait([&service](boost::system::error_code error, int) {
     if (!error) service.hasten();
   });
@@ -109,14 +148,14 @@ Task<Status> run_until_told(server::Service& service, OnHangUp on_hang_up) {
 int serve(const ServeFlags& flags) {
   config::Config config = config_of(flags);
   set_up_log(flags, config.log);
-  const OnHangUp on_hang_up = config.server.tls ? OnHangUp::reload : OnHangUp::end;
+  const EndRules rules{config.server.tls ? OnHangUp::reload : OnHangUp::end, flags.end_with_stdin};
   asio::io_context io{1};
   server::ServiceOptions options = options_of(std::move(config), flags.listen);
   auto service = value_or_throw(server::Service::create(io.get_executor(), std::move(options)));
   std::exception_ptr failure;
   Status ended;
   asio::co_spawn(
-      io, [&]() -> Task<> { ended = co_await run_until_told(*service, on_hang_up); },
+      io, [&]() -> Task<> { ended = co_await run_until_told(*service, rules); },
       [&](std::exception_ptr error) { failure = error; });
   io.run();
   if (failure) std::rethrow_exception(failure);
@@ -132,6 +171,8 @@ void add_serve_command(CLI::App& app, Action& chosen) {
   command->add_option("--config", flags->config, "cloche.yml; else $CLOCHE_CONFIG, else /etc/cloche/cloche.yml");
   command->add_option("--listen", flags->listen,
                       "Where to listen: 127.0.0.1:8080 (the default), [::1]:8080 or unix:/path; may be repeated");
+  command->add_flag("--end-with-stdin", flags->end_with_stdin,
+                    "Also end when stdin does: with the process at its other end");
   auto& over = flags->over_environment;
   command->add_option("--backend", over["CLOCHE_BACKEND"], "Who makes sandboxes: oci (an OCI runtime) or docker")
       ->check(CLI::IsMember({"oci", "docker"}));

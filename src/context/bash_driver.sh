@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC1091,SC2016,SC2154,SC2172
 # The shell driver for bash: runs one command after the other in one shell, so that its state lives on.
 #
-# Requests come on stdin, one a line: `run ID COMMAND`, the command's odd bytes as \0ooo. Records go to descriptor 3,
+# Requests come on stdin, one a line: `run ID INPUT COMMAND`, the command's odd bytes as \0ooo, its stdin a file or `-`. Records go to descriptor 3,
 # each with a NUL at its end: `ready PID`, `begin ID UPTIME JOBS`, `end ID STATUS DIRECTORY`, `leaving ID`. These two
 # and the original stdout and stderr move to 57 to 60, out of the way of commands.
 #
@@ -65,6 +65,8 @@ while :; do
       done
       __cloche_request=${__cloche_request#run }
       __cloche_id=${__cloche_request%% *}
+      __cloche_request=${__cloche_request#* }
+      __cloche_input=${__cloche_request%% *}
       builtin printf -v __cloche_request '%b' "${__cloche_request#* }"
       __cloche_uptime=-
       IFS=' ' builtin read -r __cloche_uptime __cloche_rest </proc/uptime
@@ -77,7 +79,12 @@ while :; do
     } 2>/dev/null
   do
     __cloche_running=1
-    __cloche_is "$__cloche_status"
-    builtin eval "$__cloche_request"
+    if [[ $__cloche_input == - ]]; then
+      __cloche_is "$__cloche_status"
+      builtin eval "$__cloche_request"
+    else
+      __cloche_is "$__cloche_status"
+      builtin eval "$__cloche_request" <"$__cloche_input"
+    fi
   done
 done

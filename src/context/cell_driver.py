@@ -161,6 +161,7 @@ def _run_cell(source, name, main, report):
         if pyplot is not None and hasattr(pyplot, "get_fignums"):
             _save_where_shown(pyplot)
             _figures.save_all(pyplot)
+            _figures.tell_of_left_out()
     except BaseException as error:
         report.setdefault("error", _describe(error))
 

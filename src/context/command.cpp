@@ -11,6 +11,7 @@ namespace cloche {
 namespace {
 
 constexpr Bytes longest_command = mib(1);
+constexpr Bytes longest_input = mib(16);
 constexpr std::chrono::hours longest_run{24};
 constexpr std::size_t most_jobs = 256;
 
@@ -47,14 +48,18 @@ Status validate(const CommandRequest& request) {
   if (request.command.find('\0') != std::string::npos) {
     return fail(ErrorCode::invalid_argument, "the command contains a NUL byte");
   }
+  if (request.input.size() > longest_input.count) {
+    return fail(ErrorCode::invalid_argument, "a command's input may have at most " + to_string(longest_input));
+  }
   if (request.wall_limit.count() <= 0 || request.wall_limit > longest_run) {
     return fail(ErrorCode::invalid_argument, "a command's time limit is from 1 ms to 24 h");
   }
   return {};
 }
 
-std::string to_driver_line(const std::string& id, std::string_view command) {
+std::string to_driver_line(const std::string& id, std::string_view input, std::string_view command) {
   std::string line = "run " + id + " ";
+  line.append(input.empty() ? "-" : input).append(" ");
   line.reserve(line.size() + command.size() + 16);
   for (const char c : command) {
     const auto byte = static_cast<unsigned char>(c);

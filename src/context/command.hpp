@@ -14,6 +14,7 @@ namespace cloche {
 
 struct CommandRequest {
   std::string command;  // anything but a NUL byte
+  std::string input;    // the command's stdin
   std::chrono::milliseconds wall_limit = std::chrono::seconds(60);
   ContextCaps caps;
 };
@@ -25,8 +26,9 @@ struct CommandResult : CallResult {
 // Refuses what makes no sense.
 Status validate(const CommandRequest& request);
 
-// One line that the driver reads: the command with every byte that could end or change the line escaped.
-std::string to_driver_line(const std::string& id, std::string_view command);
+// One line that the driver reads: the command with every byte that could end or change the line escaped. `input` is a
+// file of the sandbox without blanks in its name; empty: stdin is as it was.
+std::string to_driver_line(const std::string& id, std::string_view input, std::string_view command);
 
 // What was there before the command: processes that started earlier, or are jobs of the shell, are not the command's.
 struct CommandBegin {

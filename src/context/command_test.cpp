@@ -10,10 +10,11 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 TEST(CommandLine, OddBytes_AreEscapedAndStayOneLine) {
-  EXPECT_EQ(to_driver_line("0a", "echo \"a b\""), "run 0a echo \"a b\"\n");
-  EXPECT_EQ(to_driver_line("0a", "a\nb\\n\t\x7f\x01"), "run 0a a\\0012b\\0134n\\0011\\0177\\0001\n");
-  EXPECT_EQ(to_driver_line("0a", "ü"), "run 0a ü\n");
-  EXPECT_EQ(to_driver_line("0a", ""), "run 0a \n");
+  EXPECT_EQ(to_driver_line("0a", "", "echo \"a b\""), "run 0a - echo \"a b\"\n");
+  EXPECT_EQ(to_driver_line("0a", "/tmp/in", "cat"), "run 0a /tmp/in cat\n");
+  EXPECT_EQ(to_driver_line("0a", "", "a\nb\\n\t\x7f\x01"), "run 0a - a\\0012b\\0134n\\0011\\0177\\0001\n");
+  EXPECT_EQ(to_driver_line("0a", "", "ü"), "run 0a - ü\n");
+  EXPECT_EQ(to_driver_line("0a", "", ""), "run 0a - \n");
 }
 
 TEST(CommandRequest, ThatMakesNoSense_IsRefused) {
@@ -24,6 +25,9 @@ TEST(CommandRequest, ThatMakesNoSense_IsRefused) {
   request.command = std::string(mib(1).count + 1, 'x');
   EXPECT_FALSE(validate(request));
   request.command = "x";
+  request.input = std::string(mib(16).count + 1, 'x');
+  EXPECT_FALSE(validate(request));
+  request.input.clear();
   request.wall_limit = std::chrono::hours(25);
   EXPECT_FALSE(validate(request));
 }

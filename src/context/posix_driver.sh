@@ -43,6 +43,8 @@ while :; do
       done
       __cloche_request=${__cloche_request#run }
       __cloche_id=${__cloche_request%% *}
+      __cloche_request=${__cloche_request#* }
+      __cloche_input=${__cloche_request%% *}
       __cloche_request=$(printf '%bx' "${__cloche_request#* }")
       __cloche_request=${__cloche_request%x}
       __cloche_uptime=-
@@ -56,7 +58,12 @@ while :; do
     } 2>/dev/null
   do
     __cloche_running=1
-    __cloche_is "$__cloche_status"
-    eval "$__cloche_request"
+    if [ "$__cloche_input" = - ]; then
+      __cloche_is "$__cloche_status"
+      eval "$__cloche_request"
+    else
+      __cloche_is "$__cloche_status"
+      eval "$__cloche_request" <"$__cloche_input"
+    fi
   done
 done

@@ -414,6 +414,7 @@ TEST_F(PythonContextTest, Figures_AreSavedByShowAndAtTheCellsEnd) {
     const auto many = co_await run(python, "for i in range(30): plt.figure()");
     EXPECT_EQ(many.figures.size(), most_figures);
     EXPECT_EQ(many.figures_left_out, 10u);
+    EXPECT_EQ(many.err, "figures that were not saved: 10\n");
   });
 }
 

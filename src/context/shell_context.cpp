@@ -3,6 +3,7 @@
 #include "context/bash_driver_script.hpp"
 #include "context/end_command_script.hpp"
 #include "context/posix_driver_script.hpp"
+#include "core/ids.hpp"
 #include "sandbox/spec.hpp"
 
 namespace cloche {
@@ -19,6 +20,7 @@ constexpr int leave_signal = 39;
 constexpr int no_signal = 0;
 // One look takes milliseconds, and seconds in a gVisor without cpu.
 constexpr std::chrono::seconds sweep_limit{20};
+constexpr std::chrono::seconds input_patience{30};
 
 ExecSpec bash(ExecSpec spec) {
   spec.argv = {"bash", "--norc", "--noprofile", "-c", bash_driver_script, "bash"};
@@ -70,7 +72,7 @@ class ShellDialect final : public Dialect {
     }
     co_return false;
   }
-  std::string nothing_request(const std::string& id) const override { return to_driver_line(id, ":"); }
+  std::string nothing_request(const std::string& id) const override { return to_driver_line(id, "", ":"); }
 
   std::string directory;  // of the shell, at the end of the last command
 
@@ -105,7 +107,10 @@ ShellContext::ShellContext(Executor executor, LiveSandbox& sandbox, ShellContext
     : ShellContext(std::move(executor), sandbox, std::make_unique<ShellDialect>(std::move(options))) {}
 
 ShellContext::ShellContext(Executor executor, LiveSandbox& sandbox, std::unique_ptr<ShellDialect> dialect)
-    : dialect_(dialect.get()), core_(std::move(executor), sandbox, std::move(dialect), AfterLoss::start_anew) {}
+    : sandbox_(sandbox),
+      dialect_(dialect.get()),
+      core_(executor, sandbox, std::move(dialect), AfterLoss::start_anew),
+      removals_(executor) {}
 
 const std::string& ShellContext::directory() const { return dialect_->directory; }
 
@@ -118,16 +123,73 @@ Task<Result<std::unique_ptr<ShellContext>>> ShellContext::open(LiveSandbox& sand
   co_return context;
 }
 
+// A command's input, in a file of the sandbox until the command has ended.
+class ShellContext::InputFile {
+ public:
+  explicit InputFile(ShellContext& context) : context_(context) {}
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  ~InputFile() {
+    if (path_.empty()) return;
+    context_.removals_.spawn("remove a command's input", [&sandbox = context_.sandbox_, path = path_]() -> Task<> {
+      [[maybe_unused]] auto removed = co_await remove(sandbox, path);
+    });
+  }
+
+  // Empty where there is none.
+  const std::string& path() const { return path_; }
+
+  Task<Status> write(std::string input) {
+    path_ = "/tmp/.input-" + random_hex(8);
+    auto files = context_.sandbox_.files();
+    WriteOptions options;
+    options.mode = 0600;
+    FilePath place(path_);
+    const Deadline deadline = Deadline::after(input_patience);
+    auto written = co_await files.write(std::move(place), std::move(input), options, deadline);
+    if (!written) co_return fail(std::move(written).error().at("write the command's input"));
+    co_return Status{};
+  }
+
+  Task<> remove() {
+    if (path_.empty()) co_return;
+    auto removed = co_await remove(context_.sandbox_, path_);
+    if (removed) path_.clear();
+  }
+
+ private:
+  static Task<Status> remove(LiveSandbox& sandbox, std::string path) {
+    auto files = sandbox.files();
+    FilePath place(std::move(path));
+    const Deadline deadline = Deadline::after(input_patience);
+    auto removed = co_await files.remove(std::move(place), Recursion::none, Missing::fine, deadline);
+    co_return removed;
+  }
+
+  ShellContext& context_;
+  std::string path_;
+};
+
+Task<> ShellContext::close() {
+  co_await core_.close();
+  co_await removals_.join();
+}
+
 Task<Result<CommandResult>> ShellContext::run(CommandRequest request, ContextListener listener, Deadline deadline) {
   if (auto valid = validate(request); !valid) co_return fail(std::move(valid).error());
+  InputFile input(*this);
+  if (!request.input.empty()) {
+    auto written = co_await input.write(std::move(request.input));
+    if (!written) co_return fail(std::move(written).error());
+  }
   CoreCall call;
   call.wall_limit = request.wall_limit;
   call.caps = request.caps;
   call.listener = std::move(listener);
-  call.request = [command = std::move(request.command)](const std::string& id, const Interpreter&) {
-    return to_driver_line(id, command);
-  };
+  call.request = [command = std::move(request.command), path = input.path()](
+                     const std::string& id, const Interpreter&) { return to_driver_line(id, path, command); };
   auto called = co_await core_.call(std::move(call), deadline);
+  co_await input.remove();
   if (!called) co_return fail(std::move(called).error());
   CommandResult result;
   static_cast<CallResult&>(result) = std::move(*called);

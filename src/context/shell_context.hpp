@@ -14,6 +14,7 @@
 
 #include "context/command.hpp"
 #include "context/context_core.hpp"
+#include "core/task_group.hpp"
 
 namespace cloche {
 
@@ -33,7 +34,7 @@ class ShellContext {
   static Task<Result<std::unique_ptr<ShellContext>>> open(LiveSandbox& sandbox, ShellContextOptions options,
                                                           Deadline deadline);
 
-  // Runs a command, after those that were asked for before. Its stdin is empty. The deadline is the caller's own, over
+  // Runs a command, after those that were asked for before. The deadline is the caller's own, over
   // the command's limit and the time it waits for its turn: when it passes, or the caller is cancelled, the command is
   // ended and the answer is a timeout error.
   Task<Result<CommandResult>> run(CommandRequest request, ContextListener listener,
@@ -42,7 +43,7 @@ class ShellContext {
   // A new shell, in its turn; the former one ends, and all that it started.
   Task<Status> restart(Deadline deadline) { return core_.restart(deadline); }
   // Ends it; waits until it is gone. Calls under way fail.
-  Task<> close() { return core_.close(); }
+  Task<> close();
   bool alive() const { return core_.alive(); }
   // Where the shell was at the end of the last command; empty before the first one.
   const std::string& directory() const;
@@ -53,8 +54,12 @@ class ShellContext {
  private:
   ShellContext(Executor executor, LiveSandbox& sandbox, std::unique_ptr<ShellDialect> dialect);
 
+  class InputFile;
+
+  LiveSandbox& sandbox_;
   ShellDialect* dialect_;  // the core's
   ContextCore core_;
+  TaskGroup removals_;  // of input that nobody waits for any more
 };
 
 }  // namespace cloche

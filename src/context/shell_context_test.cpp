@@ -132,6 +132,41 @@ TEST_F(ShellContextTest, CommandsOfEveryShape_EndWhereTheyEnd) {
   });
 }
 
+TEST_F(ShellContextTest, Input_IsTheCommandsOwnAndLeavesNothing) {
+  with_each_shell([](LiveSandbox&, ShellContext& shell) -> Task<> {
+    const auto with_input = [](std::string command, std::string input) {
+      CommandRequest request;
+      request.command = std::move(command);
+      request.input = std::move(input);
+      return request;
+    };
+    CommandRequest reads = with_input("read -r x; printf '%s\\n' \"$x\"; cat; (exit 3)", "a\\n b\nc\nno end");
+    const auto read = co_await run(shell, std::move(reads));
+    EXPECT_EQ(read.out, "a\\n b\nc\nno end");
+    EXPECT_EQ(read.exit_code, 3);
+    CommandRequest large = with_input("echo $?; wc -c", std::string(3'000'000, 'x'));
+    const auto counted = co_await run(shell, std::move(large));
+    EXPECT_EQ(counted.out, "3\n3000000\n") << counted.err;
+    const auto none = co_await run(shell, "cat; ls -A /tmp; printf '[%s]\\n' \"$x\"");
+    EXPECT_EQ(none.out, "[a\\n b]\n") << "neither input nor its file is left";
+    CommandRequest leaves = with_input("y=1; read -r z; exit 5", "zed\n");
+    const auto left = co_await run(shell, std::move(leaves));
+    EXPECT_EQ(left.exit_code, 5);
+    EXPECT_EQ(left.state, ContextState::handed_over);
+    CommandRequest slow = with_input("echo on; sleep 100; echo not", "unread");
+    slow.wall_limit = 250ms;
+    const auto ended = co_await run(shell, std::move(slow));
+    EXPECT_EQ(ended.ending, ContextEnding::timeout);
+    EXPECT_EQ(ended.out, "on\n");
+    CommandRequest loop = with_input("break; echo after", "x");
+    const auto broken = co_await run(shell, std::move(loop));
+    EXPECT_EQ(broken.ending, ContextEnding::ok);
+    const auto after = co_await run(shell, "echo $y $z; cat; ls -A /tmp");
+    EXPECT_EQ(after.out, "1 zed\n") << after.err;
+    EXPECT_FALSE(after.fresh);
+  });
+}
+
 TEST_F(ShellContextTest, ShellThatEnds_HandsItsStateToASuccessor) {
   with_each_shell([](LiveSandbox&, ShellContext& shell) -> Task<> {
     (void)co_await run(shell, "cd /tmp; x='a \"b\" $c'; export Y=why; sleep 1000 & echo $! >/tmp/pid");

@@ -116,8 +116,7 @@ std::vector<std::string> Container::own_command() const {
   if (!language_) return {};
   Program program;
   program.files = sources_;
-  const bool is_native = !language_->run.empty() && language_->run.front().starts_with("./");
-  if (is_native) return {"./a.out"};  // what a compiler that is told no name calls its program
+  if (runs_what_it_compiled(*language_)) return {"./a.out"};  // what a compiler that is told no name calls its program
   auto plan = plan_program(*language_, std::move(program));
   if (plan) return plan->run.argv;
   Program unnamed;

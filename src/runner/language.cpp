@@ -140,6 +140,11 @@ Result<SourceNames> names_of(const Language& language, std::string_view source) 
   return names;
 }
 
+bool runs_what_it_compiled(const Language& language) {
+  if (language.compile.empty() || language.run.empty()) return false;
+  return language.run.front().starts_with("./") || language.run.front().starts_with(directory_in_front);
+}
+
 bool names_directory(const Language& language) {
   // With nothing to put in for it, a pattern that has it cannot be filled.
   const Values others{{"filename", ""}, {"stem", ""}, {"class", ""}};

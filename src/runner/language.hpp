@@ -47,6 +47,9 @@ inline constexpr std::string_view here = ".";
 // compiler speaks of main.c and not of ./main.c.
 Result<Steps> expand(const Language& language, const SourceNames& names, std::string_view directory = here);
 
+// Whether the command is the compiled program itself, and not a tool that runs it.
+bool runs_what_it_compiled(const Language& language);
+
 // Whether the commands say {dir}. Those of a language that does not can only start in the source's own directory.
 bool names_directory(const Language& language);
 

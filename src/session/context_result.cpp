@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "auth/names.hpp"
 #include "runner/verdict.hpp"
 
 namespace cloche::session {
@@ -101,6 +102,12 @@ Result<ContextLanguage> parse_context_language(std::string_view name) {
   if (word == "python" || word == "py" || word == "python3") return ContextLanguage::python;
   if (word == "bash" || word == "sh" || word == "shell") return ContextLanguage::bash;
   return fail(ErrorCode::invalid_argument, "there are contexts for these languages: python, bash");
+}
+
+Status check_context_name(std::string_view name) {
+  if (auth::is_valid_name(name)) return {};
+  return fail(ErrorCode::invalid_argument,
+              "a context's name has 1 to 64 letters, digits, '_', '.' and '-', and is neither '.' nor '..'");
 }
 
 ContextResult to_context_result(CellResult cell) {

@@ -15,12 +15,14 @@ enum class ContextLanguage { python, bash };
 std::string_view to_string(ContextLanguage language);
 // Whatever the case, also by another name. `invalid_argument` lists those there are.
 Result<ContextLanguage> parse_context_language(std::string_view name);
+// `invalid_argument` with the rule.
+Status check_context_name(std::string_view name);
 
 struct ContextCall {
   std::string context;  // its name
   std::string language;
   std::string code;
-  std::string input;                                 // stdin; Python only
+  std::string input;                                 // stdin
   std::optional<std::chrono::milliseconds> timeout;  // of this call alone, without the time it waits for its turn
   Bytes keep_output = mib(1);                        // of stdout, and of stderr
   ArtifactCaps artifacts;

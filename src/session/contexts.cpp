@@ -127,10 +127,7 @@ Result<std::shared_ptr<Contexts::Entry>> Contexts::find(const std::string& name)
 
 Result<std::shared_ptr<Contexts::Entry>> Contexts::make(const std::string& name, ContextLanguage language) {
   if (closed_) return fail(ErrorCode::sandbox_lost, "the session was ended");
-  if (!auth::is_valid_name(name)) {
-    return fail(ErrorCode::invalid_argument,
-                "a context's name has 1 to 64 letters, digits, '_', '.' and '-', and is neither '.' nor '..'");
-  }
+  CLOCHE_CHECK(check_context_name(name));
   if (entries_.size() >= most) {
     return fail(ErrorCode::limit_reached,
                 "the session has " + std::to_string(most) + " contexts already; close one that is not needed any more");

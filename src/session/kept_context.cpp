@@ -42,12 +42,9 @@ class KeptShell final : public KeptContext {
   explicit KeptShell(Session& session) : shell_(session.executor(), *session.lease(), options_for(session)) {}
 
   Task<Result<ContextResult>> run(ContextCall call, ContextListener listener, Deadline deadline) override {
-    if (!call.input.empty()) {
-      co_return fail(ErrorCode::invalid_argument,
-                     "commands in a bash context have no stdin; give it to them with a here-document");
-    }
     CommandRequest request;
     request.command = std::move(call.code);
+    request.input = std::move(call.input);
     if (call.timeout) request.wall_limit = *call.timeout;
     request.caps.keep_output = call.keep_output;
     auto ran = co_await shell_.run(std::move(request), std::move(listener), deadline);

@@ -86,8 +86,7 @@ Status plan_code(RunPlan& plan, const PlanContext& context, const RunRequest& re
   }
   plan.run.argv = steps.run.argv;
   // A program that was just compiled is the caller's, a tool is the language's.
-  const bool runs_own_output = steps.compile && plan.run.argv.front().find('/') != std::string::npos;
-  plan.owner = runs_own_output ? CommandOwner::caller : CommandOwner::language;
+  plan.owner = runs_what_it_compiled(language) ? CommandOwner::caller : CommandOwner::language;
   if (!steps.zygote.empty() && has_zygote(context.profile, steps.zygote)) {
     plan.run.zygote = steps.zygote;
     plan.run.argv = steps.zygote_argv;

@@ -65,8 +65,8 @@ class Contract:
         validate(self.closed(schema), value, what)
 
     def closed(self, schema):
-        """The same without references, and with no field that is not written down: clients must bear new ones, but those
-        of this build are all documented."""
+        """The same without references, and without room for fields that are not written down. Clients must bear new
+        ones, but those of this build are all documented."""
         schema = dict(self.resolve(schema))
         for part in schema.pop("allOf", ()):
             part = self.resolve(part)

@@ -22,6 +22,8 @@ class Answer:
 class Client:
     def __init__(self, contract, server, token):
         self.contract, self.server, self.token = contract, server, token
+        self.user_token = None   # of another tenant's user
+        self.web_server = None   # the source of one that runs in sandboxes
         self.served = collections.Counter()   # good requests, by operation
         self.refused = collections.Counter()  # bad ones
         self.sent = 0
@@ -95,7 +97,8 @@ class Client:
     def target_of(self, operation, request):
         path = operation.path
         for name, value in request.get("path", {}).items():
-            path = path.replace("{" + name + "}", urllib.parse.quote(str(value), safe="/" if name in ("path", "rest") else ""))
+            safe = "/" if operation.parameter("path", name).get("x-rest") else ""
+            path = path.replace("{" + name + "}", urllib.parse.quote(str(value), safe=safe))
         # Every server of the contract has its turn.
         self.sent += 1
         target = operation.prefixes[self.sent % len(operation.prefixes)] + path

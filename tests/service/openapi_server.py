@@ -116,8 +116,9 @@ class Server:
 
     def run(self, *command):
         """Another command with the same directories and configuration; what it prints."""
-        return subprocess.run(command, cwd=self.scratch, env=self.environment, check=True, capture_output=True, text=True,
-                              timeout=60).stdout
+        ran = subprocess.run(command, cwd=self.scratch, env=self.environment, check=True, stdout=subprocess.PIPE,
+                             text=True, timeout=60)
+        return ran.stdout
 
     @contextlib.contextmanager
     def connection(self):

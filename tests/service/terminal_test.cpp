@@ -20,6 +20,7 @@ class TerminalApi : public FileApi {
 TEST_P(TerminalApi, Shell_AnswersAndSaysHowItEnded) {
   serve([this]() -> Task<> {
     auto terminal = co_await open("?rows=30&cols=100");
+    co_await terminal->wait_for("$ ");
     co_await terminal->send_bytes("stty size; tty; pwd\n");
     co_await terminal->wait_for("30 100\r\n/dev/");
     co_await terminal->wait_for("/workspace\r\n");
@@ -54,6 +55,21 @@ TEST_P(TerminalApi, Signal_EndsTheProgram) {
     const json::value ended = co_await terminal->wait_for_exit();
     EXPECT_EQ(ended.at("signal"), 15);
     EXPECT_EQ(ended.at("ending"), "signalled");
+  });
+}
+
+TEST_P(TerminalApi, SignalToTheTree_InterruptsWhatRunsInTheShell) {
+  serve([this]() -> Task<> {
+    auto terminal = co_await open("");
+    co_await terminal->wait_for("$ ");
+    co_await terminal->send_bytes("sh -c 'echo u''p; exec sleep 1000'\n");
+    co_await terminal->wait_for("up\r\n");
+    co_await terminal->send_text(R"({"type": "signal", "signal": "INT", "target": "tree"})");
+    co_await terminal->send_bytes("echo al''ive\n");
+    co_await terminal->wait_for("alive\r\n");
+    co_await terminal->send_bytes("exit\n");
+    const json::value exit = co_await terminal->wait_for_exit();
+    EXPECT_EQ(exit.at("exit_code"), 0);
   });
 }
 

@@ -137,6 +137,44 @@ TEST_P(SessionContexts, CallsOfOneName_FindEachOthersState) {
     EXPECT_EQ(there.out, "d\na b\n");
     EXPECT_THAT(paths(there), ElementsAre("d/new.txt"));
     EXPECT_FALSE(there.fresh);
+    for (const char* language : {"bash", "python"}) {
+      ContextCall reads = call(language, language, "read -r x; echo $x; cat");
+      if (language == std::string("python")) reads.code = "import sys; print(input()); print(sys.stdin.read(), end='')";
+      reads.input = "one\\\ntwo";
+      const auto read = co_await run_call(contexts, std::move(reads));
+      EXPECT_EQ(read.out, "one\\\ntwo") << language;
+    }
+  });
+}
+
+TEST_P(SessionContexts, CodeThatPlots_FiguresAreArtifactsWithAContextAndWithout) {
+  if (target().backend == "docker") CLOCHE_DOES_NOT_APPLY("the test's image has no matplotlib");
+  in_session([](SessionStore&, SessionUse& session) -> Task<> {
+    const std::string code = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()\nplt.bar([1], [2])\n";
+    const auto languages = LanguageRegistry::create();
+    EXPECT_TRUE(languages) << languages.error().message;
+    session::RunRequest request;
+    session::Code python_code;
+    python_code.language = "python";
+    python_code.text = code;
+    request.what = std::move(python_code);
+    request.timeout = 60s;
+    RunListener nobody;
+    auto plain = co_await session::run_in_session(*session, *languages, std::move(request), std::move(nobody), soon());
+    EXPECT_TRUE(plain) << plain.error().message;
+    if (!plain) co_return;
+    EXPECT_EQ(plain->category, Category::success) << plain->err;
+    EXPECT_EQ(plain->artifacts.artifacts.size(), 2u);
+    const auto cell = co_await python(session->part<Contexts>(), code);
+    EXPECT_EQ(cell.category, Category::success) << cell.reason;
+    EXPECT_EQ(cell.artifacts.artifacts.size(), 2u);
+    for (const auto& list : {plain->artifacts, cell.artifacts}) {
+      for (const auto& artifact : list.artifacts) {
+        EXPECT_TRUE(artifact.path.starts_with("figures/")) << artifact.path;
+        EXPECT_EQ(artifact.content_type, "image/png");
+        EXPECT_GT(artifact.size, 1000u);
+      }
+    }
   });
 }
 
@@ -175,10 +213,6 @@ TEST_P(SessionContexts, NamesLanguagesAndNumber_AreChecked) {
     }
     const auto ruby = co_await failure_of(contexts, "main", "ruby", "1");
     EXPECT_EQ(ruby, ErrorCode::invalid_argument);
-    ContextCall with_input = call("shell", "bash", "cat");
-    with_input.input = "text";
-    const auto no_input = co_await failure(contexts, std::move(with_input));
-    EXPECT_EQ(no_input, ErrorCode::invalid_argument);
     EXPECT_EQ(contexts.list().size(), 0u) << "what could not be made takes no room";
     (void)co_await python(contexts, "1");
     const auto taken = co_await failure_of(contexts, "main", "bash", "echo");

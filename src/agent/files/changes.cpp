@@ -1,9 +1,4 @@
 // mark and changes: which files of a tree were made or changed since a moment. Only times are looked at, no content.
-//
-// The time that counts is that of the inode's last change (ctime), which a program cannot set. The kernel stamps files
-// by a coarse clock that lags behind the fine one by up to a tick. A mark is a time of the fine clock, given away only
-// when the coarse clock has passed it: whatever was changed before the mark was asked for is not younger than it, and
-// whatever is changed after it was given is.
 #include <dirent.h>
 #include <fcntl.h>
 
@@ -13,6 +8,7 @@
 #include "agent/files/cancel.hpp"
 #include "agent/files/entries.hpp"
 #include "agent/files/file_error.hpp"
+#include "agent/files/moment.hpp"
 #include "agent/files/operations.hpp"
 #include "agent/files/paths.hpp"
 #include "agent/files/reply_batch.hpp"
@@ -26,27 +22,17 @@ constexpr std::uint64_t default_cap = 10'000;
 constexpr std::uint64_t default_looked_at = 50'000;
 // Directories in each other. A tree of the caller's own making may be deeper than anybody would want to look.
 constexpr std::size_t deepest = 128;
-// A clock that is set back meanwhile does not hold anybody up for longer.
-constexpr int most_naps = 500;
-constexpr timespec nap{.tv_sec = 0, .tv_nsec = 200'000};
-
-Result<std::int64_t> read_clock(clockid_t clock) {
-  timespec now = {};
-  if (::clock_gettime(clock, &now) != 0) return fail_errno("read the clock");
-  return nanoseconds(now);
-}
+constexpr timespec nap{.tv_sec = 0, .tv_nsec = 500'000};
 
 }  // namespace
 
 Status mark_moment(const wire::FileRequest&, const FileIo& io) {
-  CLOCHE_TRY(const std::int64_t moment, read_clock(CLOCK_REALTIME));
-  for (int naps = 0; naps < most_naps; ++naps) {
-    CLOCHE_TRY(const std::int64_t stamp, read_clock(CLOCK_REALTIME_COARSE));
-    if (stamp > moment) break;
+  const Moment moment;
+  while (!moment.has_passed()) {
     if (cancelled()) return fail_file(ECANCELED);
     ::nanosleep(&nap, nullptr);
   }
-  return io.reply({.done = true, .moment_ns = moment});
+  return io.reply({.done = true, .moment_ns = moment.nanoseconds()});
 }
 
 Status find_changes(const wire::FileRequest& request, const FileIo& io) {

@@ -1,0 +1,259 @@
+"""The service from Python."""
+from __future__ import annotations
+
+import os
+import pathlib
+import ssl
+from typing import Any, Iterable, Mapping, Optional, Sequence, TypeVar, Union
+
+from . import service_calls
+from .address import parse_address
+from .archive import AnyPath, Unpacked, unpack, write_whole
+from .artifact import Artifact
+from .call import Call
+from .client_base import ClientBase, place_of_download
+from .deadline import Deadline
+from .errors import SandboxError
+from .events import RunFollower
+from .file_results import Binary, Copied, Matches, Paths, Text
+from .lease import Lease
+from .results import ContextInfo, Readiness, Result, RunInfo, SessionInfo
+from .run import Run
+from .runner_results import CaseResult
+from .service_calls import AnyCase
+from .session_calls import Content
+from .stream import STOP_SECONDS, Stream
+from .terminal import Terminal
+from .transport import Transport
+
+T = TypeVar("T")
+
+
+class Client(ClientBase):
+    """Calls the service at `url`: `http://host:port`, `https://host:port` or `unix:/path`; None: `$CLOCHE_URL`, else
+    http://127.0.0.1:8080. `token` is `$CLOCHE_TOKEN` where it is not given. `tenant` is for admins who act for another;
+    None: the caller's own. `timeout` is for each call, to which a program's own time limit is added.
+
+    Several threads may use one client. Leaving a call early, by Ctrl-C for instance, ends the work that the service
+    does for it.
+
+    >>> import cloche
+    >>> with cloche.Client() as client:                                 # doctest: +SKIP
+    ...     print(client.execute("print(6 * 7)", session_id="s1").stdout)
+    42
+    """
+
+    _artifact_class = Artifact
+
+    def __init__(self, url: Optional[str] = None, token: Optional[str] = None, tenant: Optional[str] = None,
+                 timeout: Optional[float] = 60, *, tls: Optional[ssl.SSLContext] = None) -> None:
+        super().__init__(tenant)
+        token = token if token is not None else os.environ.get("CLOCHE_TOKEN")
+        self._transport = Transport(parse_address(url), token or None, timeout, tls)
+
+    @property
+    def url(self) -> str:
+        return self._transport.address.url
+
+    def close(self) -> None:
+        """Closes what is idle. Nothing that the service keeps ends by it."""
+        self._transport.close()
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    # Runs
+
+    def execute(self, code: str, language: str = "python", *, session_id: str, timeout: Optional[float] = None,
+                stdin: Optional[str] = None, env: Optional[Mapping[str, str]] = None,
+                files: Optional[Mapping[str, Content]] = None, context: Optional[str] = None,
+                work_dir: Optional[str] = None, deadline: Optional[float] = None) -> Result:
+        """Runs code in a session, which the first call makes. `timeout` is the program's (120 s), `deadline` that of
+        the whole call. With `context` it runs in an interpreter that keeps its variables.
+
+        >>> client.execute("x = 20", session_id="s1", context="a")                  # doctest: +SKIP
+        >>> client.execute("x + 1", session_id="s1", context="a").value             # doctest: +SKIP
+        '21'
+        """
+        return self._send(self._execute_call(code, language, session_id, deadline, timeout=timeout, stdin=stdin,
+                                             env=env, files=files, context=context, work_dir=work_dir))
+
+    def bash(self, command: str, *, session_id: str, timeout: Optional[float] = None, stdin: Optional[str] = None,
+             env: Optional[Mapping[str, str]] = None, files: Optional[Mapping[str, Content]] = None,
+             context: Optional[str] = None, work_dir: Optional[str] = None,
+             deadline: Optional[float] = None) -> Result:
+        """Runs a line of shell in a session.
+
+        >>> client.bash("ls | wc -l", session_id="s1").stdout            # doctest: +SKIP
+        '0\\n'
+        """
+        return self._send(self._bash_call(command, session_id, deadline, timeout=timeout, stdin=stdin, env=env,
+                                          files=files, context=context, work_dir=work_dir))
+
+    def stream(self, code: str, language: str = "python", *, session_id: str, timeout: Optional[float] = None,
+               stdin: Optional[str] = None, env: Optional[Mapping[str, str]] = None,
+               files: Optional[Mapping[str, Content]] = None, context: Optional[str] = None,
+               work_dir: Optional[str] = None, deadline: Optional[float] = None) -> Stream:
+        """As `execute`, and gives events as they happen; of language `bash` the code is a line of shell."""
+        call = self._any_call(code, language, session_id, deadline, timeout=timeout, stdin=stdin, env=env, files=files,
+                              context=context, work_dir=work_dir)
+        follower = RunFollower(self._artifact_maker(session_id))
+        return Stream(self._transport, self._calls, session_id, call, follower,
+                      lambda run_id: self._stop_run(session_id, run_id))
+
+    def background(self, code: str, language: str = "python", *, session_id: str, timeout: Optional[float] = None,
+                   env: Optional[Mapping[str, str]] = None, files: Optional[Mapping[str, Content]] = None,
+                   work_dir: Optional[str] = None, deadline: Optional[float] = None) -> Run:
+        """Starts a program that goes on by itself; of language `bash` the code is a line of shell. `timeout` is the
+        program's (1 h). It has no stdin."""
+        call = self._any_call(code, language, session_id, deadline, timeout=timeout, env=env, files=files,
+                              work_dir=work_dir)
+        return self._send(self._calls.background(call, lambda run_id, ended: Run(self, session_id, run_id, ended)))
+
+    def runs(self, session_id: str) -> list[RunInfo]:
+        """Those that go on or ended not long ago, oldest first."""
+        return self._send(self._calls.runs(session_id))
+
+    def run(self, session_id: str, run_id: str) -> Run:
+        """One that was started before, also by another process."""
+        return Run(self, session_id, run_id)
+
+    def run_code(self, language: str, code: Optional[str] = None, *, files: Optional[Mapping[str, str]] = None,
+                 cases: Optional[Iterable[AnyCase]] = None, command: Optional[str] = None,
+                 assets: Union[None, Mapping[str, Content], Sequence[Mapping[str, Any]]] = None,
+                 deadline: Optional[float] = None) -> list[CaseResult]:
+        """Compiles a program where it must be, and runs it on each case; one without input if there are no cases. A
+        program that cannot be compiled has a single result, `compilation_error`.
+
+        >>> [each.passed for each in client.run_code("python", "print(int(input()) ** 2)",     # doctest: +SKIP
+        ...                                          cases=[cloche.Case("3", "9"), cloche.Case("4", "16")])]
+        [True, True]
+        """
+        return self._send(service_calls.run_code(language, code, files, cases, command, assets, deadline))
+
+    # Sessions
+
+    def sessions(self, tenant: Optional[str] = None) -> list[SessionInfo]:
+        """Those of the caller; of all tenants, for an admin who names none."""
+        return self._send(self._calls.sessions(tenant))
+
+    def session(self, session_id: str) -> SessionInfo:
+        return self._send(self._calls.session(session_id))
+
+    def create_session(self, session_id: str, *, profile: Optional[str] = None, env: Optional[Mapping[str, str]] = None,
+                       secrets: Optional[Sequence[str]] = None, limits: Optional[Mapping[str, Any]] = None,
+                       idle_timeout: Optional[float] = None) -> SessionInfo:
+        """`limits` are `memory`, `cpus`, `pids`, `file_size`, `open_files`; `secrets` are names of the server's."""
+        return self._send(self._calls.create_session(session_id, profile=profile, env=env, secrets=secrets,
+                                                     limits=limits, idle_timeout=idle_timeout))
+
+    def end_session(self, session_id: str, mode: str = "cut") -> None:
+        """`cut`: calls under way fail; `wait`: they finish first."""
+        self._send(self._calls.end_session(session_id, mode))
+
+    def contexts(self, session_id: str) -> list[ContextInfo]:
+        return self._send(self._calls.contexts(session_id))
+
+    def create_context(self, session_id: str, name: str, language: str = "python") -> ContextInfo:
+        """Not needed: the first call that names a context makes it."""
+        return self._send(self._calls.create_context(session_id, name, language))
+
+    def restart_context(self, session_id: str, name: str) -> ContextInfo:
+        return self._send(self._calls.restart_context(session_id, name))
+
+    def close_context(self, session_id: str, name: str) -> None:
+        self._send(self._calls.close_context(session_id, name))
+
+    # Files
+
+    def read(self, path: str, *, session_id: str, offset: Optional[int] = None, limit: Optional[int] = None,
+             encoding: Optional[str] = None) -> Text:
+        """Lines of a text file: `limit` (2000) of them from line `offset` (0) on. A `str` that says where it ends."""
+        return self._send(self._calls.read(session_id, path, offset=offset, limit=limit, encoding=encoding))
+
+    def read_binary(self, path: str, *, session_id: str, offset: Optional[int] = None,
+                    length: Optional[int] = None) -> Binary:
+        """Bytes of a file, at most 16 MiB; `download` has no limit."""
+        return self._send(self._calls.read_binary(session_id, path, offset=offset, length=length))
+
+    def write(self, path: str, content: Content, *, session_id: str, mode: Union[int, str, None] = None,
+              append: bool = False) -> int:
+        """Writes text or bytes; directories are made. The file's size."""
+        return self._send(self._calls.write(session_id, path, content, mode, append))
+
+    def grep(self, pattern: str, *, session_id: str, path: Optional[str] = None, glob: Optional[str] = None,
+             ignore_case: Optional[bool] = None, context: Optional[int] = None,
+             limit: Optional[int] = None) -> Matches:
+        return self._send(self._calls.grep(session_id, pattern, path=path, glob=glob, ignore_case=ignore_case,
+                                           context=context, limit=limit))
+
+    def glob(self, pattern: str, *, session_id: str, path: Optional[str] = None, limit: Optional[int] = None,
+             hidden: Optional[bool] = None) -> Paths:
+        return self._send(self._calls.glob(session_id, pattern, path=path, limit=limit, hidden=hidden))
+
+    def copy_in(self, files: Union[Mapping[str, Content], AnyPath], to: str = ".", *, session_id: str) -> Copied:
+        """All of the files or none: a map of paths to contents; or a file or directory of this machine, which is called
+        `to` in the workspace, `.` being the workspace itself for a directory, and a file's own name."""
+        return self._send(self._copy_in_call(session_id, files, to))
+
+    def copy_out(self, path: str = ".", to: AnyPath = ".", *, session_id: str) -> Unpacked:
+        """Files and directories of the workspace into a directory of this machine. Links are left out and named."""
+        call = self._calls.copy_out(session_id, path)
+        deadline = Deadline(call.time_allowed(self._transport.timeout))
+        with self._transport.open(call, deadline=deadline) as answer:
+            return unpack(answer.pieces(deadline), to)
+
+    def download(self, path: str, to: AnyPath, *, session_id: str) -> pathlib.Path:
+        """One file of any size, written as `to`, or below it if that is a directory."""
+        place = place_of_download(path, to)
+        self._download(session_id, path, place)
+        return place
+
+    # Terminal and leases
+
+    def terminal(self, session_id: str, command: Optional[str] = None, rows: int = 24, cols: int = 80) -> Terminal:
+        """A shell, or a command, on a terminal."""
+        return Terminal(self._transport, self._terminal_target(session_id, command, rows, cols))
+
+    def lease(self, language: str) -> Lease:
+        """A sandbox of the language's pool. At the pool's limit raises `SandboxResourceError`."""
+        return Lease(self, language, self._send(service_calls.lend(language)))
+
+    # The service
+
+    def stats(self) -> dict[str, Any]:
+        """The figures of each pool."""
+        return self._send(service_calls.stats())
+
+    def health(self) -> bool:
+        return self._send(service_calls.health())
+
+    def ready(self) -> Readiness:
+        """True when every pool is warm; else says which are not, and why."""
+        return self._send(service_calls.ready())
+
+    def metrics(self) -> str:
+        """In the text form of Prometheus."""
+        return self._send(service_calls.metrics())
+
+    # For the other classes of this package
+
+    def _send(self, call: Call[T]) -> T:
+        return self._transport.send(call)
+
+    def _stop_run(self, session_id: str, run_id: str) -> None:
+        call = self._calls.run_remove(session_id, run_id)
+        call.timeout = STOP_SECONDS
+        try:
+            self._send(call)
+        except SandboxError:
+            pass  # a run that nobody follows is stopped by the service
+
+    def _download(self, session_id: str, path: str, place: pathlib.Path) -> None:
+        call = self._calls.file(session_id, path)
+        deadline = Deadline(call.time_allowed(self._transport.timeout))
+        with self._transport.open(call, deadline=deadline) as answer:
+            write_whole(place, answer.pieces(deadline))

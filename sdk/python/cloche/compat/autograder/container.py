@@ -1,0 +1,143 @@
+"""A sandbox that a pool has lent, as the autograder's templates use it."""
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Callable, Mapping, Optional, Sequence
+
+import cloche
+from cloche.errors import SandboxArgumentError, SandboxError, SandboxNotFoundError, SandboxResourceError
+
+from .._service import with_any_python
+from .models import (CommandResponse, ExtractedFile, HttpResponse, Language, ResolvedAsset, ResponseCategory,
+                     SandboxState, SubmissionFile, request_exception)
+
+_METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH")
+_REQUEST_OPTIONS = ("json", "params")
+_APP_PORT = 8000
+
+
+@dataclass(frozen=True)
+class ContainerRef:
+    """What stands for Docker's container: the id of the lease."""
+
+    id: str
+
+    @property
+    def name(self) -> str:
+        return self.id
+
+
+class SandboxContainer:
+    """Belongs to whoever it was lent to, until it is released or destroyed."""
+
+    def __init__(self, language: Language, lease: "cloche.Lease") -> None:
+        self.language = language
+        self.container_ref = ContainerRef(lease.sandbox_id)
+        self.port = _APP_PORT
+        self.state = SandboxState.IDLE
+        self.created_at = self.last_updated = datetime.now()
+        self._lease = lease
+
+    def pickup(self) -> None:
+        self.state = SandboxState.BUSY
+        self.last_updated = datetime.now()
+
+    def release(self) -> None:
+        self.state = SandboxState.IDLE
+        self.last_updated = datetime.now()
+
+    def prepare_workdir(self, submission_files: Mapping[str, SubmissionFile]) -> None:
+        """Files into /app, with the directories on the way. RuntimeError when one cannot be, or would leave /app."""
+        if not submission_files:
+            return
+        try:
+            self._lease.prepare({file.filename: file.content for file in submission_files.values()})
+        except SandboxError as error:
+            message = error.message
+            if not message.startswith("Error preparing workdir: "):
+                message = f"Error preparing workdir: {message}"
+            raise RuntimeError(message) from error
+
+    def inject_assets(self, resolved_assets: Sequence[ResolvedAsset]) -> None:
+        """Files into /tmp. ValueError for a target that leads out of it, RuntimeError when one cannot be written."""
+        if not resolved_assets:
+            return
+        try:
+            self._lease.inject([{"target": asset.target, "content": asset.content, "read_only": asset.read_only}
+                                for asset in resolved_assets])
+        except SandboxArgumentError as error:
+            raise ValueError(error.message) from error
+        except SandboxError as error:
+            raise RuntimeError(f"Failed to create asset file: {error.message}") from error
+
+    def run_command(self, command: str, timeout: int = 30, workdir: str = "/app") -> CommandResponse:
+        """Never raises for what happens in the sandbox. ` &` at the end leaves it running, for `make_request`."""
+        line = with_any_python(command)
+        return _response(lambda: self._lease.run(line, timeout=timeout, workdir=workdir), "Command execution failed")
+
+    def run_commands(self, commands: Sequence[str], program_command: Optional[str] = None, timeout: int = 30,
+                     workdir: str = "/app") -> CommandResponse:
+        """The program with `commands` as the lines of its stdin; `"CMD"` is the language's own program."""
+        program = with_any_python(program_command) if program_command else None
+        return _response(lambda: self._lease.run_batch(list(commands), program, timeout=timeout, workdir=workdir),
+                         "Batch command execution failed")
+
+    def extract_file(self, path: str, max_bytes: int = 1_048_576) -> ExtractedFile:
+        """A file of /app. FileNotFoundError; ValueError when it is too large or not in /app; else RuntimeError."""
+        if not os.path.isabs(path):
+            raise ValueError(f"Path must be absolute inside container: {path}")
+        try:
+            file = self._lease.read_file(path, max_bytes=max_bytes)
+        except SandboxNotFoundError as error:
+            if error.message.startswith("File not found"):
+                raise FileNotFoundError(f"File not found in container: {path}") from error
+            raise RuntimeError(f"Failed to read file from container: {error.message}") from error
+        except (SandboxArgumentError, SandboxResourceError) as error:
+            raise ValueError(error.message) from error
+        except SandboxError as error:
+            raise RuntimeError(f"Failed to read file from container: {error.message}") from error
+        if file.text is None:
+            return ExtractedFile(path, file.content, file.size, file.content.decode("latin-1"), "latin-1")
+        return ExtractedFile(path, file.content, file.size, file.text, file.encoding or "utf-8")
+
+    def make_request(self, method: str, endpoint: str, data: Any = None, json_data: Any = None,
+                     headers: Optional[Mapping[str, str]] = None, timeout: Optional[float] = 5,
+                     **kwargs: Any) -> HttpResponse:
+        """To an application that listens on port 8000 in the sandbox. `json` and `params` are as of requests.
+
+        Raises RequestException when no answer comes, which is one of requests' own where that is in use.
+        """
+        method = method.upper()
+        if method not in _METHODS:
+            raise ValueError(f"Unsupported HTTP method: {method}")
+        unknown = [name for name in kwargs if name not in _REQUEST_OPTIONS]
+        if unknown:
+            raise TypeError(f"make_request() got an unexpected keyword argument '{unknown[0]}'")
+        if json_data is not None:
+            kwargs["json"] = json_data
+        if data is not None:
+            kwargs["data"] = data.decode("utf-8") if isinstance(data, bytes) else data
+        if headers is not None:
+            kwargs["headers"] = dict(headers)
+        kwargs["timeout"] = 5 if timeout is None else timeout
+        try:
+            answer = self._lease.request(method, endpoint, **kwargs)
+        except SandboxError as error:
+            url = f"http://localhost:{self.port}{endpoint}"
+            raise request_exception(f"HTTP {method} request to {url} failed: {error.message}") from error
+        return HttpResponse(answer.status_code, answer.headers, answer.content, answer.text)
+
+    def __repr__(self) -> str:
+        return f"<SandboxContainer lang={self.language.value} state={self.state.value} name={self.container_ref.name}>"
+
+
+def _response(run: Callable[[], Any], failed: str) -> CommandResponse:
+    try:
+        ran = run()
+    except SandboxArgumentError as error:
+        raise ValueError(error.message) from error
+    except SandboxError as error:
+        return CommandResponse("", f"{failed}: {error.message}", -1, 0.0, ResponseCategory.SYSTEM_ERROR)
+    return CommandResponse(ran.stdout, ran.stderr, ran.exit_code, ran.execution_time, ResponseCategory(ran.category))

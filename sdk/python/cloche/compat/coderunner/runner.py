@@ -1,0 +1,60 @@
+"""From source to result, by language."""
+from __future__ import annotations
+
+import os
+import tempfile
+import uuid
+from typing import Optional
+
+from .models import (CodeRunnerException, CodeRunnerOptions, CodeRunnerResult, LanguageSandboxConfig,
+                     SandboxConfiguration, SandboxRequest, UnsupportedLanguageException)
+from .sandbox import TIMED_OUT, DockerSandbox
+
+_WORK_DIR = "/sandbox"
+
+
+class SandboxedCodeRunner:
+    """Of one language. UnsupportedLanguageException where the configuration has no sandbox for it."""
+
+    def __init__(self, sandbox: DockerSandbox, configuration: SandboxConfiguration, language: str) -> None:
+        self.language, self._config = _find(configuration, language)
+        self._sandbox = sandbox
+        self._configuration = configuration
+
+    async def run_code_async(self, code: str, options: Optional[CodeRunnerOptions] = None) -> CodeRunnerResult:
+        options = options or CodeRunnerOptions()
+        os.makedirs(self._configuration.temp_code_path, mode=0o700, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=self._configuration.temp_code_path) as folder:
+            filename = f"{uuid.uuid4().hex}{self._config.file_extension}"
+            path = os.path.join(folder, filename)
+            try:
+                with open(path, "w", encoding="utf-8", newline="") as file:
+                    file.write(self._config.prepare_code(code))
+            except (OSError, UnicodeError) as error:
+                raise CodeRunnerException(f"the code cannot be written to {path}: {error}") from error
+            result = await self._sandbox.execute_async(SandboxRequest(
+                docker_image=self._config.docker_image, command=self._config.command,
+                arguments=self._config.get_arguments(filename), code_file_path=path, container_work_dir=_WORK_DIR,
+                input=options.input, timeout_seconds=self._configuration.timeout_seconds,
+                memory_limit_bytes=self._configuration.memory_limit_bytes))
+        error_text = result.error if result.error is not None else TIMED_OUT if result.timed_out else None
+        return CodeRunnerResult(result.success, result.output if options.contain_output else None,
+                                error_text if options.contain_error else None)
+
+
+class CodeRunnerFactory:
+    def __init__(self, configuration: Optional[SandboxConfiguration] = None,
+                 sandbox: Optional[DockerSandbox] = None) -> None:
+        self._configuration = configuration or SandboxConfiguration()
+        self._sandbox = sandbox or DockerSandbox()
+
+    def create(self, language: str) -> SandboxedCodeRunner:
+        return SandboxedCodeRunner(self._sandbox, self._configuration, language)
+
+
+def _find(configuration: SandboxConfiguration, language: str) -> tuple[str, LanguageSandboxConfig]:
+    """Names match whatever their case."""
+    for name, config in configuration.language_configs.items():
+        if name.casefold() == language.casefold():
+            return name, config
+    raise UnsupportedLanguageException(language)

@@ -1,0 +1,40 @@
+"""Makes sure that what a sandbox needs is there. Nothing is downloaded: packages come with the image."""
+from __future__ import annotations
+
+from typing import Any
+
+from .._service import image_setting
+from .config import SandboxConfig
+from .registry import ToolRegistry
+
+
+class SandboxBuilder:
+    """Turns the registry's entries into what the service makes sandboxes from."""
+
+    def __init__(self, registry: ToolRegistry) -> None:
+        self.registry = registry
+
+    async def ensure_sandbox(self, sandbox_name: str) -> str:
+        """A tag that changes when the sandbox does. RuntimeError for what no sandbox can have."""
+        self.check(self.registry.sandbox(sandbox_name))
+        return f"cloche-sandbox-{sandbox_name}:{self.registry.checksum(sandbox_name)[:12]}"
+
+    def check(self, config: SandboxConfig) -> None:
+        if config.network.allowed_hosts:
+            raise RuntimeError(f"Sandbox '{config.name}' asks for hosts ({', '.join(config.network.allowed_hosts)}): "
+                               "sandboxes have no network")
+
+    def profile(self, sandbox_name: str, capacity: int) -> dict[str, Any]:
+        """For the configuration of a private service. Of a pool's sandboxes one more than those in use is kept warm."""
+        config = self.registry.sandbox(sandbox_name)
+        profile: dict[str, Any] = {
+            "limits": {**config.limits.for_session(), "file_size": "64m", "work_dir": "64m"},
+            "pool": {"pool_size": 1, "scale_limit": capacity + 2, "max_uses": 50},
+            "zygotes": [{"name": "python", "imports": ["json", "select", "traceback"]}],
+        }
+        if config.image is not None:
+            profile.update(image_setting(config.image))
+        if config.files:
+            profile["mounts"] = [{"source": file.host_path, "target": file.container_path, "access": "read_only"}
+                                 for file in config.files]
+        return profile

@@ -1,0 +1,234 @@
+"""A fleet of sandboxes, some of them warm, checked out for one task each."""
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import uuid
+from collections import deque
+from contextlib import asynccontextmanager
+from typing import Any, AsyncIterator, Mapping, Optional, Sequence
+
+from cloche import aio
+from cloche.errors import SandboxError
+
+from .._service import Service, backend, open_service
+from .builder import SandboxBuilder
+from .config import SandboxConfig
+from .container import Bridge, ManagedContainer
+from .registry import ToolRegistry
+
+MAX_CONTAINER_USES = 50
+_READY_SECONDS = 30
+_IDLE_SECONDS = 24 * 3600
+
+
+class _Fleet:
+    """Of one sandbox. `total` counts all that exist or are being made or ended."""
+
+    def __init__(self, config: SandboxConfig, capacity: int, profile: Optional[str]) -> None:
+        self.config = config
+        self.capacity = capacity
+        self.profile = profile
+        self.idle: deque[ManagedContainer] = deque()
+        self.total = 0
+        self.changed = asyncio.Condition()
+
+
+class SandboxPool:
+    """Made, used and shut down in one event loop."""
+
+    def __init__(self, registry: ToolRegistry, builder: SandboxBuilder, secrets: Optional[Mapping[str, str]] = None,
+                 max_overflow: int = 10, host_path_map: Optional[Mapping[str, str]] = None) -> None:
+        if max_overflow < 0:
+            raise ValueError("max_overflow must not be less than 0")
+        self.registry = registry
+        self.builder = builder
+        self.secrets = dict(secrets or {})
+        self.max_overflow = max_overflow
+        self.host_path_map = dict(host_path_map or {})
+        self._fleets: dict[str, _Fleet] = {}
+        self._containers: set[ManagedContainer] = set()
+        self._chores: set["asyncio.Task[None]"] = set()
+        self._service: Optional[Service] = None
+        self._client: Optional["aio.Client"] = None
+        self._closing = False
+
+    async def startup(self, sandbox_names: Optional[Sequence[str]] = None) -> None:
+        """Makes `pool_size` containers of each sandbox, all of the registry's unless some are named. When one fails,
+        nothing is left of the others."""
+        if self._client is not None:
+            raise RuntimeError("the pool has been started already")
+        names = list(self.registry.sandbox_names() if sandbox_names is None else sandbox_names)
+        for name in names:
+            await self.builder.ensure_sandbox(name)
+        try:
+            config = self._service_config(names)
+            self._service = await asyncio.get_running_loop().run_in_executor(None, open_service, config)
+            self._client = self._service.async_client()
+            for place, name in enumerate(names):
+                self._fleets[name] = self._fleet(name, None if self._service.remote else f"sandbox-{place}")
+            await asyncio.gather(*(self._fill(fleet) for fleet in self._fleets.values()))
+        except BaseException:
+            await self.shutdown()
+            raise
+
+    @asynccontextmanager
+    async def checkout(self, sandbox_name: str, timeout: Optional[float] = None) -> AsyncIterator[ManagedContainer]:
+        """A container that nobody has used before. Waits while all are in use, `timeout` seconds if that is said
+        (asyncio.TimeoutError). ValueError for a sandbox that was not started, RuntimeError when none can be made."""
+        fleet = self._fleets.get(sandbox_name)
+        if fleet is None:
+            raise ValueError(f"No pool for sandbox '{sandbox_name}': it was not included in startup()")
+        container = await asyncio.wait_for(self._take(fleet), timeout)
+        container.use_count += 1
+        try:
+            yield container
+        finally:
+            self._begin_chore(self._renew(fleet, container))
+
+    async def shutdown(self) -> None:
+        """Ends every container, those that are checked out as well, and the pool's own service."""
+        self._closing = True
+        for chore in list(self._chores):
+            chore.cancel()
+        await asyncio.gather(*self._chores, return_exceptions=True)
+        await asyncio.gather(*(self._end(each) for each in list(self._containers)), return_exceptions=True)
+        for fleet in self._fleets.values():
+            async with fleet.changed:
+                fleet.changed.notify_all()
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+        service, self._service = self._service, None
+        if service is not None:
+            await asyncio.get_running_loop().run_in_executor(None, service.stop)
+        self._fleets.clear()
+
+    async def _take(self, fleet: _Fleet) -> ManagedContainer:
+        async with fleet.changed:
+            await fleet.changed.wait_for(lambda: fleet.idle or fleet.total < fleet.capacity or self._closing)
+            if self._closing:
+                raise RuntimeError("the pool has been shut down")
+            if fleet.idle:
+                return fleet.idle.popleft()
+            fleet.total += 1
+        return await self._spawn(fleet)
+
+    async def _fill(self, fleet: _Fleet) -> None:
+        fleet.total += fleet.config.pool_size
+        spawning = (self._spawn(fleet) for _ in range(fleet.config.pool_size))
+        made = await asyncio.gather(*spawning, return_exceptions=True)
+        for each in made:
+            if isinstance(each, BaseException):
+                raise each
+            fleet.idle.append(each)
+
+    async def _renew(self, fleet: _Fleet, used: ManagedContainer) -> None:
+        """In place of one that was used comes a fresh one, if there are too few idle ones."""
+        await self._end(used)
+        if self._closing:
+            return
+        if len(fleet.idle) < fleet.config.pool_size:
+            try:
+                fresh = await self._spawn(fleet)
+            except (RuntimeError, asyncio.TimeoutError):
+                return  # whoever comes next tries again, and is told
+            async with fleet.changed:
+                fleet.idle.append(fresh)
+                fleet.changed.notify()
+        else:
+            await self._forget_place(fleet)
+
+    async def _forget_place(self, fleet: _Fleet) -> None:
+        async with fleet.changed:
+            fleet.total -= 1
+            fleet.changed.notify()
+
+    async def _spawn(self, fleet: _Fleet) -> ManagedContainer:
+        """For a place that is already counted; without success it is free again."""
+        container: Optional[ManagedContainer] = None
+        try:
+            container = await self._start(fleet)
+            told = json.loads(await asyncio.wait_for(container.stdout_pipe.readline(), _READY_SECONDS))
+            if told.get("type") != "ready":
+                raise RuntimeError(f"{told.get('kind')}: {told.get('message')}")
+            return container
+        except BaseException as error:
+            if container is not None:
+                await asyncio.shield(self._end(container))
+            await self._forget_place(fleet)
+            if isinstance(error, (asyncio.CancelledError, asyncio.TimeoutError)):
+                raise
+            reason = (container.bridge.failure if container is not None else None) or error
+            raise RuntimeError(f"Failed to start a container for sandbox '{fleet.config.name}': {reason}") from error
+
+    async def _start(self, fleet: _Fleet) -> ManagedContainer:
+        assert self._client is not None
+        name = fleet.config.name
+        session_id = f"jazzmine-{uuid.uuid4().hex}"
+        bridge = Bridge(self._client, session_id, fleet.config,
+                        {tool.name: tool.source for tool in self.registry.tools(name)}, self._resolve_secrets(name),
+                        self.registry.requirements(name))
+        try:
+            await self._client.create_session(session_id, profile=fleet.profile, idle_timeout=_IDLE_SECONDS,
+                                              limits=fleet.config.limits.for_session())
+            container = await bridge.open(name)
+        except BaseException:
+            await asyncio.shield(self._end_session(session_id))
+            raise
+        self._containers.add(container)
+        return container
+
+    async def _end(self, container: ManagedContainer) -> None:
+        self._containers.discard(container)
+        await container.close()
+        await self._end_session(container.container_id)
+
+    async def _end_session(self, session_id: str) -> None:
+        if self._client is None:
+            return
+        try:
+            await self._client.end_session(session_id)
+        except SandboxError:
+            pass  # lost already, or the service is gone
+
+    def _begin_chore(self, work: Any) -> None:
+        chore = asyncio.ensure_future(work)
+        self._chores.add(chore)
+        chore.add_done_callback(self._chores.discard)
+
+    def _resolve_secrets(self, sandbox_name: str) -> dict[str, str]:
+        """Of the map, else of this process's environment. They are given to each script's process, and to no other."""
+        resolved = {}
+        for name in self.registry.secrets(sandbox_name):
+            value = self.secrets.get(name, os.environ.get(name))
+            if value is None:
+                raise RuntimeError(f"the secret {name} is neither in secrets nor in the environment")
+            resolved[name] = value
+        return resolved
+
+    def _translate_host_path(self, path: str) -> str:
+        """This process's path as the container engine's host knows it; the longest prefix wins."""
+        for prefix in sorted(self.host_path_map, key=len, reverse=True):
+            bare = prefix.rstrip("/")
+            if path == bare or path.startswith(bare + "/"):
+                return self.host_path_map[prefix].rstrip("/") + path[len(bare):]
+        return path
+
+    def _fleet(self, name: str, profile: Optional[str]) -> _Fleet:
+        config = self.registry.sandbox(name)
+        if profile is None:
+            if config.files or config.image is not None:
+                raise RuntimeError(f"Sandbox '{name}' asks for an image or files: at a remote service these belong to "
+                                   "its own profile of that name")
+            profile = None if name == "default" else name
+        return _Fleet(config, config.pool_size + self.max_overflow, profile)
+
+    def _service_config(self, names: Sequence[str]) -> dict[str, Any]:
+        sizes = [self.registry.sandbox(name).pool_size + self.max_overflow for name in names]
+        profiles = {f"sandbox-{place}": self.builder.profile(name, sizes[place]) for place, name in enumerate(names)}
+        config: dict[str, Any] = {"profiles": profiles, "sessions": {"most": sum(sizes) + 8, "profile": "sandbox-0"}}
+        if backend() == "docker" and self.host_path_map:
+            config["docker"] = {"host_path_map": self.host_path_map}
+        return config

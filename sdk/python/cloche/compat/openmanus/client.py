@@ -1,0 +1,86 @@
+"""One sandbox at a time, behind an interface."""
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Mapping, Optional
+
+from .sandbox import DockerSandbox
+from .settings import SandboxSettings
+
+
+class BaseSandboxClient(ABC):
+    @abstractmethod
+    async def create(self, config: Optional[SandboxSettings] = None,
+                     volume_bindings: Optional[Mapping[str, str]] = None) -> None:
+        """Makes the sandbox."""
+
+    @abstractmethod
+    async def run_command(self, command: str, timeout: Optional[int] = None) -> str:
+        """What the command printed."""
+
+    @abstractmethod
+    async def copy_from(self, container_path: str, local_path: str) -> None:
+        """Out of the sandbox."""
+
+    @abstractmethod
+    async def copy_to(self, local_path: str, container_path: str) -> None:
+        """Into the sandbox."""
+
+    @abstractmethod
+    async def read_file(self, path: str) -> str:
+        """A file's text."""
+
+    @abstractmethod
+    async def write_file(self, path: str, content: str) -> None:
+        """Makes or replaces a file."""
+
+    @abstractmethod
+    async def cleanup(self) -> None:
+        """Ends the sandbox."""
+
+
+class LocalSandboxClient(BaseSandboxClient):
+    """All but `create` and `cleanup` raise RuntimeError as long as there is no sandbox."""
+
+    def __init__(self) -> None:
+        self.sandbox: Optional[DockerSandbox] = None
+
+    async def create(self, config: Optional[SandboxSettings] = None,
+                     volume_bindings: Optional[Mapping[str, str]] = None) -> None:
+        """In place of the one that was there, if any."""
+        await self.cleanup()
+        sandbox = DockerSandbox(config, volume_bindings)
+        await sandbox.create()
+        self.sandbox = sandbox
+
+    async def run_command(self, command: str, timeout: Optional[int] = None) -> str:
+        return await self._created().run_command(command, timeout)
+
+    async def copy_from(self, container_path: str, local_path: str) -> None:
+        await self._created().copy_from(container_path, local_path)
+
+    async def copy_to(self, local_path: str, container_path: str) -> None:
+        await self._created().copy_to(local_path, container_path)
+
+    async def read_file(self, path: str) -> str:
+        return await self._created().read_file(path)
+
+    async def write_file(self, path: str, content: str) -> None:
+        await self._created().write_file(path, content)
+
+    async def cleanup(self) -> None:
+        sandbox, self.sandbox = self.sandbox, None
+        if sandbox is not None:
+            await sandbox.cleanup()
+
+    def _created(self) -> DockerSandbox:
+        if self.sandbox is None:
+            raise RuntimeError("Sandbox not initialized")
+        return self.sandbox
+
+
+def create_sandbox_client() -> LocalSandboxClient:
+    return LocalSandboxClient()
+
+
+SANDBOX_CLIENT = create_sandbox_client()

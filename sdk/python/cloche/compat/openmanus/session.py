@@ -1,0 +1,97 @@
+"""The session behind a sandbox, which stands where Docker's container would."""
+from __future__ import annotations
+
+import asyncio
+import uuid
+from typing import Any, Mapping, Optional
+
+from cloche import aio
+from cloche.errors import SandboxError
+
+from .._service import DEFAULT_IMAGE, Service, image_setting, shared_service
+from .settings import SandboxSettings
+
+REMOTE_WORK_DIR = "/workspace"
+# For a program that is gone without a word. A manager has its own idea of idle ones.
+_IDLE_SECONDS = 24 * 3600
+_MOST_SESSIONS = 1000
+
+
+class Session:
+    """`id` and `name` are its own; `work_dir` is where it starts."""
+
+    def __init__(self, service: Service, work_dir: str) -> None:
+        self.id = f"sandbox_{uuid.uuid4().hex}"
+        self.work_dir = work_dir
+        self._service = service
+        self._client: Optional["aio.Client"] = None
+        self._loop: Optional[asyncio.AbstractEventLoop] = None
+
+    @property
+    def name(self) -> str:
+        return self.id
+
+    @property
+    def client(self) -> "aio.Client":
+        """Of the event loop that runs: connections belong to one."""
+        loop = asyncio.get_running_loop()
+        if self._client is None or self._loop is not loop:
+            self._client, self._loop = self._service.async_client(), loop
+        return self._client
+
+    @classmethod
+    async def create(cls, config: SandboxSettings, volume_bindings: Mapping[str, str]) -> "Session":
+        """Raises ValueError for settings that the service cannot honour, and SandboxError when it has none to give."""
+        if config.network_enabled:
+            raise ValueError("network_enabled: sandboxes have no network")
+        loop = asyncio.get_running_loop()
+        service = await loop.run_in_executor(None, shared_service, _service_config(config, volume_bindings))
+        profile = _remote_profile(config, volume_bindings) if service.remote else None
+        session = cls(service, config.work_dir)
+        try:
+            await session.client.create_session(session.id, profile=profile, idle_timeout=_IDLE_SECONDS,
+                                                limits={"memory": config.memory_limit, "cpus": float(config.cpu_limit)})
+        except BaseException:
+            await asyncio.shield(session.end())
+            raise
+        return session
+
+    async def end(self) -> None:
+        """Nothing of it runs on. Does nothing where it is gone already."""
+        client = self.client
+        try:
+            await client.end_session(self.id)
+        except SandboxError:
+            pass
+        finally:
+            self._client = None
+            await client.close()
+
+
+def _remote_profile(config: SandboxSettings, volume_bindings: Mapping[str, str]) -> Optional[str]:
+    """At a service with a configuration of its own, an image is the name of one of its profiles."""
+    if volume_bindings:
+        raise ValueError("volume_bindings: at a remote service mounts belong to its profiles")
+    if config.work_dir != REMOTE_WORK_DIR:
+        raise ValueError(f"work_dir: at a remote service it is {REMOTE_WORK_DIR}")
+    return None if config.image == DEFAULT_IMAGE else config.image
+
+
+def _service_config(config: SandboxSettings, volume_bindings: Mapping[str, str]) -> dict[str, Any]:
+    """All but the image, the directory and the mounts is said when a session is made."""
+    profile: dict[str, Any] = {
+        **image_setting(config.image), "work_dir": config.work_dir,
+        "limits": {"memory": "512m", "cpus": 1, "pids": 128, "file_size": "256m", "work_dir": "256m"},
+        "pool": {"pool_size": 1, "scale_limit": _MOST_SESSIONS + 10},
+    }
+    if volume_bindings:
+        profile["mounts"] = [_mount(host, inside) for host, inside in volume_bindings.items()]
+    return {"profiles": {"session": profile}, "sessions": {"most": _MOST_SESSIONS}}
+
+
+def _mount(host: str, inside: str) -> dict[str, str]:
+    """As Docker's: writable, unless `:ro` says otherwise."""
+    for suffix, access in ((":ro", "read_only"), (":rw", "read_write")):
+        if inside.endswith(suffix):
+            return {"source": host, "target": inside[:-len(suffix)], "access": access}
+    return {"source": host, "target": inside, "access": "read_write"}

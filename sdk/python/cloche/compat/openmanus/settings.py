@@ -1,0 +1,34 @@
+"""What a sandbox is asked to be."""
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from .._service import DEFAULT_IMAGE
+
+
+@dataclass
+class SandboxSettings:
+    """Checked as they are made: ValueError for what makes no sense. `timeout` is a command's, in seconds."""
+
+    use_sandbox: bool = False
+    image: str = DEFAULT_IMAGE
+    work_dir: str = "/workspace"
+    memory_limit: str = "512m"
+    cpu_limit: float = 1.0
+    timeout: int = 300
+    network_enabled: bool = False
+
+    def __post_init__(self) -> None:
+        for name, kind in (("image", str), ("work_dir", str), ("memory_limit", str), ("cpu_limit", (int, float)),
+                           ("timeout", (int, float)), ("use_sandbox", bool), ("network_enabled", bool)):
+            value = getattr(self, name)
+            if not isinstance(value, kind) or isinstance(value, bool) != (kind is bool):
+                raise ValueError(f"{name}: {value!r} is of the wrong type")
+        if not self.work_dir.startswith("/"):
+            raise ValueError("work_dir: must be an absolute path")
+        if self.cpu_limit <= 0 or self.timeout <= 0:
+            raise ValueError("cpu_limit and timeout must be more than 0")
+
+    def model_dump(self) -> dict[str, Any]:
+        return asdict(self)

@@ -1,0 +1,98 @@
+"""A shell that lives on from command to command. The service says when a command has ended; nothing is read out of what
+is printed."""
+from __future__ import annotations
+
+import asyncio
+import shlex
+import uuid
+from typing import Any, Mapping, Optional, Union
+
+from cloche.errors import SandboxError
+from cloche.results import Result
+
+from .exceptions import CommandTimeoutError
+from .session import Session
+
+# Errors go where the output goes, in the order in which both were printed.
+_JOIN_ERRORS = "exec 2>&1"
+# As in the original's images; Debian has `python3` alone.
+_ANY_PYTHON = 'command -v python >/dev/null || python() { command python3 "$@"; }'
+_SET_UP_SECONDS = 30
+
+
+class AsyncDockerizedTerminal:
+    """`container` is that of a sandbox, or the sandbox itself. Directory, variables, functions and background jobs are
+    kept. Commands wait for each other."""
+
+    def __init__(self, container: Union[Session, Any], working_dir: str = "/workspace",
+                 env_vars: Optional[Mapping[str, str]] = None, default_timeout: int = 60) -> None:
+        found = container if isinstance(container, Session) else getattr(container, "container", None)
+        if not isinstance(found, Session):
+            raise TypeError("container: that of a DockerSandbox that was created is needed")
+        self.container: Session = found
+        self.working_dir = working_dir
+        self.env_vars = dict(env_vars or {})
+        self.default_timeout = default_timeout
+        self._name: Optional[str] = None
+        self._is_set_up = False
+        self._turn = asyncio.Lock()
+
+    async def init(self) -> None:
+        """Starts the shell. RuntimeError when the directory cannot be had."""
+        self._name = f"terminal-{uuid.uuid4().hex[:12]}"
+        place = shlex.quote(self.working_dir)
+        started = await self._send(f"mkdir -p -- {place} && cd -- {place} && {self._set_up_line()}", _SET_UP_SECONDS)
+        if not started.ok:
+            await self.close()
+            raise RuntimeError(f"Failed to initialize terminal: {_printed(started) or started.reason}")
+        self._is_set_up = True
+
+    async def run_command(self, cmd: str, timeout: Optional[int] = None) -> str:
+        """What the command printed on stdout and stderr, without the line ends at its end.
+
+        Raises CommandTimeoutError, a SandboxTimeoutError and a TimeoutError, after `timeout` seconds: the command is
+        ended, and the next one starts clean. A command that Cloche ended for another reason has that as its last line.
+        """
+        if self._name is None:
+            raise RuntimeError("Terminal not initialized")
+        seconds = self.default_timeout if timeout is None else timeout
+        async with self._turn:
+            if not self._is_set_up:
+                await self._send(self._set_up_line(), _SET_UP_SECONDS)
+                self._is_set_up = True
+            result = await self._send(cmd, seconds)
+            if result.state == "lost" or result.fresh:
+                self._is_set_up = False  # the next command gets a new shell
+        printed = _printed(result)
+        if result.category == "timeout":
+            raise CommandTimeoutError(seconds, printed)
+        if result.reason:
+            printed = f"{printed}\n{result.reason}" if printed else result.reason
+        return printed
+
+    async def close(self) -> None:
+        """Ends the shell and all that it started."""
+        name, self._name = self._name, None
+        if name is not None:
+            try:
+                await self.container.client.close_context(self.container.id, name)
+            except SandboxError:
+                pass  # went with its session
+
+    async def __aenter__(self) -> "AsyncDockerizedTerminal":
+        await self.init()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def _set_up_line(self) -> str:
+        exports = [f"export {name}={shlex.quote(value)}" for name, value in self.env_vars.items()]
+        return " && ".join([_JOIN_ERRORS, *exports, "{ " + _ANY_PYTHON + "; }"])
+
+    async def _send(self, line: str, seconds: float) -> Result:
+        return await self.container.client.bash(line, session_id=self.container.id, context=self._name, timeout=seconds)
+
+
+def _printed(result: Result) -> str:
+    return (result.stdout + result.stderr).rstrip("\n")

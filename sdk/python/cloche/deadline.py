@@ -1,0 +1,27 @@
+"""A moment until which something must be done."""
+from __future__ import annotations
+
+import time
+from typing import Optional
+
+from .errors import SandboxTimeoutError
+
+
+class Deadline:
+    """`Deadline(None)` never passes."""
+
+    def __init__(self, seconds: Optional[float]) -> None:
+        self.seconds = seconds
+        self._end = None if seconds is None else time.monotonic() + seconds
+
+    def left(self) -> Optional[float]:
+        """Seconds, more than 0; None when there is no end. Raises when there are none left."""
+        if self._end is None:
+            return None
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise self.error()
+        return left
+
+    def error(self) -> SandboxTimeoutError:
+        return SandboxTimeoutError(f"the service did not answer within {self.seconds:g} s", code="timeout")

@@ -1,0 +1,230 @@
+"""What calls give back: how a program ended, what it left, what there is in a session."""
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass, field
+from typing import Any, Callable, Mapping, Optional, Sequence
+
+from .errors import SandboxError
+
+Json = Mapping[str, Any]
+#: Makes an artifact that can fetch its content out of the JSON of one.
+ArtifactMaker = Callable[[Json], Any]
+
+
+def bytes_in(told: Json, name: str) -> bytes:
+    """The bytes behind a text: as they were, also where they are not UTF-8."""
+    encoded = told.get(name + "_base64")
+    return base64.b64decode(encoded) if encoded is not None else str(told.get(name, "")).encode("utf-8")
+
+
+@dataclass(frozen=True)
+class ArtifactInfo:
+    """A file that a run made or changed. `path` is below the workspace."""
+
+    path: str
+    name: str
+    content_type: str
+    size: int
+    sha256: str
+
+    @classmethod
+    def fields_of(cls, told: Json) -> dict[str, Any]:
+        return {name: told[name] for name in ("path", "name", "content_type", "size", "sha256")}
+
+
+@dataclass(frozen=True)
+class CompileResult:
+    """What the compiler said."""
+
+    stdout: str
+    stderr: str
+    exit_code: int
+    execution_time: float
+
+
+@dataclass(frozen=True)
+class ContextError:
+    """What a call in a Python context raised."""
+
+    name: str
+    message: str
+    traceback: str
+
+
+class ProgramError(SandboxError):
+    """Raised by `Result.check()` alone: the program did not succeed. `result` says how it ended."""
+
+    def __init__(self, result: "Result") -> None:
+        words = result.reason or result.stderr.strip()[-500:] or f"exit code {result.exit_code}"
+        super().__init__(f"{result.category} ({result.cause}): {words}", code=result.category)
+        self.result = result
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a run ended. `category` is success, runtime_error, timeout, compilation_error or system_error, and `cause`
+    says more: exit_code, signal, memory, output, wall, cpu, not_started, lost.
+
+    >>> result = client.execute("print(6 * 7)", session_id="s1")    # doctest: +SKIP
+    >>> result.ok, result.stdout                                    # doctest: +SKIP
+    (True, '42\\n')
+    """
+
+    stdout: str
+    stderr: str
+    exit_code: int
+    category: str
+    cause: str
+    reason: str
+    execution_time: float
+    cpu_time: float
+    memory_peak: int
+    truncated: bool
+    artifacts: Sequence[Any] = ()
+    artifacts_truncated: bool = False
+    compile: Optional[CompileResult] = None
+    #: Of a call in a context: the last expression's repr, what was raised, and what the next call will find.
+    value: Optional[str] = None
+    error: Optional[ContextError] = None
+    state: Optional[str] = None
+    fresh: Optional[bool] = None
+    run_id: str = ""
+    tenant_id: str = ""
+    session_id: str = ""
+    #: The output as it was; `stdout` has U+FFFD where it is not UTF-8.
+    stdout_bytes: bytes = field(default=b"", repr=False)
+    stderr_bytes: bytes = field(default=b"", repr=False)
+
+    @property
+    def ok(self) -> bool:
+        return self.category == "success" and self.cause == "none"
+
+    def check(self) -> "Result":
+        """Itself, if the program succeeded; else raises `ProgramError`."""
+        if not self.ok:
+            raise ProgramError(self)
+        return self
+
+    @classmethod
+    def from_json(cls, told: Json, make_artifact: ArtifactMaker, stdout: Optional[bytes] = None,
+                  stderr: Optional[bytes] = None) -> "Result":
+        """`stdout` and `stderr` stand in where the JSON has none, as at the end of a stream."""
+        out = bytes_in(told, "stdout") if stdout is None else stdout
+        err = bytes_in(told, "stderr") if stderr is None else stderr
+        compiled, error = told.get("compile"), told.get("error")
+        return cls(
+            stdout=out.decode("utf-8", "replace"), stderr=err.decode("utf-8", "replace"), stdout_bytes=out,
+            stderr_bytes=err, exit_code=told["exit_code"], category=told["category"], cause=told["cause"],
+            reason=told["reason"], execution_time=told["execution_time"], cpu_time=told["cpu_time"],
+            memory_peak=told["memory_peak"], truncated=told["truncated"],
+            artifacts=[make_artifact(each) for each in told["artifacts"]],
+            artifacts_truncated=told["artifacts_truncated"],
+            compile=CompileResult(compiled["stdout"], compiled["stderr"], compiled["exit_code"],
+                                  compiled["execution_time"]) if compiled else None,
+            value=told.get("value"),
+            error=ContextError(error["name"], error["message"], error["traceback"]) if error else None,
+            state=told.get("state"), fresh=told.get("fresh"), run_id=told.get("run_id", ""),
+            tenant_id=told.get("tenant_id", ""), session_id=told.get("session_id", ""))
+
+
+@dataclass(frozen=True)
+class Event:
+    """Of a run that is followed. `kind` is `run` (the first), `stdout`, `stderr`, `artifact` or `result` (the last)."""
+
+    kind: str
+    id: str
+    data: bytes = b""
+    artifact: Optional[Any] = None
+    result: Optional[Result] = None
+    run_id: str = ""
+
+    @property
+    def text(self) -> str:
+        """What was printed. A character is never cut in two unless the program did so."""
+        return self.data.decode("utf-8", "replace")
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """A run as the service lists it. `language` is None when nobody knows it any more."""
+
+    run_id: str
+    state: str
+    background: bool
+    language: Optional[str]
+    text: str
+    started: str
+    ended: Optional[str]
+    stdout_size: int
+    stderr_size: int
+    context: Optional[str] = None
+
+    @property
+    def running(self) -> bool:
+        return self.state == "running"
+
+    @classmethod
+    def from_json(cls, told: Json) -> "RunInfo":
+        return cls(told["run_id"], told["state"], told["background"], told["language"], told["text"], told["started"],
+                   told["ended"], told["stdout_size"], told["stderr_size"], told.get("context"))
+
+
+@dataclass(frozen=True)
+class Output:
+    """A piece of what a run printed. Ask for the next one at `next_offset`."""
+
+    data: bytes
+    next_offset: int
+    running: bool
+
+    @property
+    def text(self) -> str:
+        return self.data.decode("utf-8", "replace")
+
+
+@dataclass(frozen=True)
+class SessionInfo:
+    """`state` is `live`, `lost` or another word of the service; times are UTC, as text."""
+
+    tenant_id: str
+    session_id: str
+    profile: str
+    state: str
+    created: str
+    last_used: str
+    idle_timeout: float
+    calls: int
+    lost_because: Optional[str] = None
+
+    @classmethod
+    def from_json(cls, told: Json) -> "SessionInfo":
+        return cls(told["tenant_id"], told["session_id"], told["profile"], told["state"], told["created"],
+                   told["last_used"], told["idle_timeout"], told["calls"], told.get("lost_because"))
+
+
+@dataclass(frozen=True)
+class ContextInfo:
+    """An interpreter of a session."""
+
+    name: str
+    language: str
+    alive: bool
+    calls: int
+    created: str
+    last_used: str
+
+    @classmethod
+    def from_json(cls, told: Json) -> "ContextInfo":
+        return cls(told["name"], told["language"], told["alive"], told["calls"], told["created"], told["last_used"])
+
+
+@dataclass(frozen=True)
+class Readiness:
+    """`lacks` maps pools that are not warm to the reason. True when ready."""
+
+    ready: bool
+    lacks: dict[str, str]
+
+    def __bool__(self) -> bool:
+        return self.ready

@@ -1,0 +1,104 @@
+"""Test cases and their verdicts, and what a lease gives back."""
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from typing import Any, Mapping, Optional, Sequence, Union
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """Input of a program, as lines or as text (which ends with a line end, made up where it is missing), and what it
+    should print, if that is known."""
+
+    input: Union[str, Sequence[str]] = ()
+    expected: Optional[str] = None
+
+    def lines(self) -> list[str]:
+        if not isinstance(self.input, str):
+            return list(self.input)
+        lines = self.input.split("\n")
+        return lines[:-1] if lines[-1] == "" else lines
+
+
+def same_lines(one: str, other: str) -> bool:
+    """As the service's `trimmed` checker: without white space at the ends of lines, or empty lines at the end."""
+    def trimmed(text: str) -> list[str]:
+        lines = [line.rstrip() for line in text.split("\n")]
+        while lines and not lines[-1]:
+            lines.pop()
+        return lines
+    return trimmed(one) == trimmed(other)
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """`category` is as in `Result`. `passed`: a success, with the output that was expected where one was given."""
+
+    output: str
+    category: str
+    error_message: Optional[str]
+    execution_time: float
+    passed: bool
+
+    @property
+    def ok(self) -> bool:
+        return self.category == "success"
+
+    @classmethod
+    def from_json(cls, told: Json, case: Optional[Case]) -> "CaseResult":
+        expected = case.expected if case else None
+        passed = told["category"] == "success" and (expected is None or same_lines(told["output"], expected))
+        return cls(told["output"], told["category"], told["error_message"], told["execution_time"], passed)
+
+
+@dataclass(frozen=True)
+class CommandResult:
+    """How a command in a lease ended."""
+
+    stdout: str
+    stderr: str
+    exit_code: int
+    execution_time: float
+    category: str
+
+    @property
+    def ok(self) -> bool:
+        return self.category == "success"
+
+    @classmethod
+    def from_json(cls, told: Json) -> "CommandResult":
+        return cls(told["stdout"], told["stderr"], told["exit_code"], told["execution_time"], told["category"])
+
+
+@dataclass(frozen=True)
+class AppResponse:
+    """What a server inside a sandbox answered."""
+
+    status_code: int
+    text: str
+    headers: Mapping[str, str]
+    content: bytes
+    ok: bool
+
+    @classmethod
+    def from_json(cls, told: Json) -> "AppResponse":
+        return cls(told["status_code"], told["text"], told["headers"], base64.b64decode(told["content"]), told["ok"])
+
+
+@dataclass(frozen=True)
+class LeaseFile:
+    """A file of a lease. `text` and `encoding` are None where it is no text."""
+
+    path: str
+    content: bytes
+    size: int
+    text: Optional[str]
+    encoding: Optional[str]
+
+    @classmethod
+    def from_json(cls, told: Json) -> "LeaseFile":
+        return cls(told["path"], base64.b64decode(told["content_bytes"]), told["size"], told["content_text"],
+                   told["encoding"])

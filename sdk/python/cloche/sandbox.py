@@ -1,0 +1,160 @@
+"""A session as an object: made when it is needed, ended when it is left."""
+from __future__ import annotations
+
+import pathlib
+import secrets as random
+import threading
+from typing import Any, Mapping, Optional, Sequence, Union
+
+from .archive import AnyPath, Unpacked
+from .client import Client
+from .errors import SandboxError, SandboxNotFoundError
+from .file_results import Binary, Copied, Matches, Paths, Text
+from .results import Result, SessionInfo
+from .run import Run
+from .session_calls import Content
+from .stream import Stream
+from .terminal import Terminal
+
+
+class Sandbox:
+    """A sandbox with a workspace of its own. It is made by the first call, with the options given, and ends with the
+    `with` block unless `keep`. Without `session_id` it has a name that nobody else uses; with one and without options
+    it is the session that is there, if one is. Without `client` it calls `Client()`.
+
+    >>> from cloche import Sandbox
+    >>> with Sandbox() as sandbox:                                       # doctest: +SKIP
+    ...     sandbox.write("data.txt", "6 7")
+    ...     print(sandbox.run("a, b = open('data.txt').read().split(); print(int(a) * int(b))").stdout)
+    42
+    """
+
+    def __init__(self, client: Optional[Client] = None, session_id: Optional[str] = None, *,
+                 profile: Optional[str] = None, env: Optional[Mapping[str, str]] = None,
+                 secrets: Optional[Sequence[str]] = None, limits: Optional[Mapping[str, Any]] = None,
+                 idle_timeout: Optional[float] = None, keep: bool = False) -> None:
+        self._owns_client = client is None
+        self.client = client or Client()
+        self.session_id = session_id or "py-" + random.token_hex(12)
+        self.keep = keep
+        self._options = {"profile": profile, "env": env, "secrets": secrets, "limits": limits,
+                         "idle_timeout": idle_timeout}
+        self._must_create = session_id is None or any(value is not None for value in self._options.values())
+        self._used = False
+        self._making = threading.Lock()
+        self._artifacts: dict[str, Any] = {}
+
+    def __repr__(self) -> str:
+        return f"Sandbox(session_id={self.session_id!r})"
+
+    # Runs
+
+    def run(self, code: str, language: str = "python", **options: Any) -> Result:
+        """Code, or with language `bash` a line of shell; options are those of `Client.execute`."""
+        if language in ("bash", "sh", "shell"):
+            return self.bash(code, **options)
+        return self.execute(code, language, **options)
+
+    def execute(self, code: str, language: str = "python", **options: Any) -> Result:
+        return self._remember(self._ready().execute(code, language, session_id=self.session_id, **options))
+
+    def bash(self, command: str, **options: Any) -> Result:
+        return self._remember(self._ready().bash(command, session_id=self.session_id, **options))
+
+    def stream(self, code: str, language: str = "python", **options: Any) -> Stream:
+        return self._ready().stream(code, language, session_id=self.session_id, **options)
+
+    def background(self, code: str, language: str = "python", **options: Any) -> Run:
+        return self._ready().background(code, language, session_id=self.session_id, **options)
+
+    def terminal(self, command: Optional[str] = None, rows: int = 24, cols: int = 80) -> Terminal:
+        return self._ready().terminal(self.session_id, command, rows, cols)
+
+    def artifacts(self, save_to: Optional[AnyPath] = None) -> list[Any]:
+        """The files that `run`, `execute` and `bash` made or changed here so far, the latest state of each; saved below
+        a directory, if one is named."""
+        found = list(self._artifacts.values())
+        if save_to is not None:
+            for each in found:
+                each.save(save_to)
+        return found
+
+    # Files
+
+    def read(self, path: str, **options: Any) -> Text:
+        return self._ready().read(path, session_id=self.session_id, **options)
+
+    def read_binary(self, path: str, **options: Any) -> Binary:
+        return self._ready().read_binary(path, session_id=self.session_id, **options)
+
+    def write(self, path: str, content: Content, **options: Any) -> int:
+        return self._ready().write(path, content, session_id=self.session_id, **options)
+
+    def grep(self, pattern: str, **options: Any) -> Matches:
+        return self._ready().grep(pattern, session_id=self.session_id, **options)
+
+    def glob(self, pattern: str, **options: Any) -> Paths:
+        return self._ready().glob(pattern, session_id=self.session_id, **options)
+
+    def copy_in(self, files: Union[Mapping[str, Content], AnyPath], to: str = ".") -> Copied:
+        return self._ready().copy_in(files, to, session_id=self.session_id)
+
+    def copy_out(self, path: str = ".", to: AnyPath = ".") -> Unpacked:
+        return self._ready().copy_out(path, to, session_id=self.session_id)
+
+    def upload(self, source: AnyPath, to: str = ".") -> Copied:
+        """A file or a directory of this machine; see `Client.copy_in`."""
+        return self.copy_in(pathlib.Path(source), to)
+
+    def download(self, path: str, to: AnyPath = ".") -> pathlib.Path:
+        """One file; see `Client.download`. Whole directories: `copy_out`."""
+        return self._ready().download(path, to, session_id=self.session_id)
+
+    # The session itself
+
+    def info(self) -> SessionInfo:
+        return self._ready().session(self.session_id)
+
+    def start(self) -> "Sandbox":
+        """Makes it now, instead of by the first call."""
+        self._ready()
+        return self
+
+    def close(self) -> None:
+        """Ends the session, unless it is kept or was never made."""
+        try:
+            if self._used and not self.keep:
+                self._used = False
+                self.client.end_session(self.session_id)
+        except SandboxNotFoundError:
+            pass  # it was idle for too long
+        finally:
+            if self._owns_client:
+                self.client.close()
+
+    def __enter__(self) -> "Sandbox":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def _ready(self) -> Client:
+        # Before the call: one whose answer is lost may have made it.
+        with self._making:
+            self._used = True
+            if self._must_create:
+                self._create()
+                self._must_create = False
+        return self.client
+
+    def _create(self) -> None:
+        try:
+            self.client.create_session(self.session_id, **self._options)
+        except SandboxError as error:
+            if error.code == "already_exists":
+                self._used = False  # it is another's, and is not ended here
+            raise
+
+    def _remember(self, result: Result) -> Result:
+        self._artifacts.update({each.path: each for each in result.artifacts})
+        return result

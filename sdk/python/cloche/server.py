@@ -1,0 +1,204 @@
+"""A private server for one script: nothing to set up, and nothing left when the script is gone."""
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import pathlib
+import secrets
+import selectors
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from typing import Any, Mapping, Optional, Union
+
+from .client import Client
+from .errors import SandboxArgumentError, SandboxPermissionError, SandboxUnavailableError
+from .sandbox import Sandbox
+
+START_SECONDS = 120.0
+STOP_SECONDS = 60.0
+# A unix socket's path has at most so many bytes.
+LONGEST_SOCKET = 107
+
+# Waits for the server and cleans up behind it, also when the script is not there any more to do so. A server that did
+# not end in order is started once more with nothing to wait for: it takes over what the first one left, and ends it.
+# Nothing is removed below a mount, should one have been left.
+_KEEPER = """
+directory=$1
+shift
+"$@"
+code=$?
+if [ "$code" -ne 0 ]; then : | "$@" >/dev/null 2>&1; fi
+grep -qF " $directory/" /proc/self/mountinfo || rm -rf -- "$directory"
+exit "$code"
+"""
+
+
+def find_program(program: Optional[str] = None) -> str:
+    """The `cloche` command: the one given, `$CLOCHE_PROGRAM`, the one in PATH, else what this repository built."""
+    for given, what in ((program, "program"), (os.environ.get("CLOCHE_PROGRAM"), "$CLOCHE_PROGRAM")):
+        if given:
+            if not os.access(given, os.X_OK) or os.path.isdir(given):
+                raise SandboxUnavailableError(f"{what} is {given!r}, which is no program that can be run")
+            return os.path.abspath(given)
+    found = shutil.which("cloche")
+    if found:
+        return os.path.abspath(found)
+    repository = pathlib.Path(__file__).resolve().parents[3]
+    for built in ("build/cloche", "build/dev/cloche", "build/release/cloche"):
+        if os.access(repository / built, os.X_OK):
+            return str(repository / built)
+    raise SandboxUnavailableError("the program `cloche` is not found: install it (`make install`), put it in PATH, or "
+                                  "name it by $CLOCHE_PROGRAM or cloche.start(program=...)")
+
+
+def _environment() -> dict[str, str]:
+    """Without what would make another server of it."""
+    kept = ("SANDBOX_WORKER_IMAGE",)
+    return {name: value for name, value in os.environ.items()
+            if name in kept or not name.startswith(("CLOCHE_", "SANDBOX_", "E2B_"))}
+
+
+class Server:
+    """A server that runs; see `start`. `url` is its address."""
+
+    def __init__(self, command: list[str], directory: pathlib.Path, socket: pathlib.Path, timeout: float) -> None:
+        self.url = f"unix:{socket}"
+        self._directory = directory
+        self._owner = os.getpid()
+        self._log = tempfile.TemporaryFile()
+        try:
+            self._process = subprocess.Popen(
+                ["/bin/sh", "-c", _KEEPER, "cloche-keeper", str(directory), *command], stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, stderr=self._log, env=_environment(), cwd="/",
+                start_new_session=True)  # a Ctrl-C is for the script, which then ends the server
+        except BaseException:
+            self._log.close()
+            raise
+        atexit.register(self.stop)
+        try:
+            self._wait_until_listening(timeout)
+        except BaseException:
+            self.stop()
+            raise
+
+    @property
+    def pid(self) -> int:
+        """Of the process group that the server is in."""
+        return self._process.pid
+
+    def client(self, **options: Any) -> Client:
+        """A client of this server; options are those of `Client`."""
+        return Client(self.url, "", **options)
+
+    def sandbox(self, session_id: Optional[str] = None, **options: Any) -> Sandbox:
+        """A sandbox of this server; options are those of `Sandbox`."""
+        return Sandbox(self.client(), session_id, **options)
+
+    def log(self) -> str:
+        """What the server has logged, the last of it."""
+        if self._log.closed:
+            return ""
+        size = os.fstat(self._log.fileno()).st_size
+        return os.pread(self._log.fileno(), 65536, max(0, size - 65536)).decode("utf-8", "replace")
+
+    def stop(self) -> None:
+        """Ends the server with all its sandboxes, and removes its directory. Does nothing when called again, or in a
+        child of the process that started it."""
+        if os.getpid() != self._owner or self._log.closed:
+            return
+        atexit.unregister(self.stop)
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        finally:
+            self._process.stdout.close()
+            self._log.close()
+
+    def __enter__(self) -> "Server":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        return f"Server(url={self.url!r})"
+
+    def _wait_until_listening(self, timeout: float) -> None:
+        assert self._process.stdout is not None
+        end = time.monotonic() + timeout
+        printed = b""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._process.stdout, selectors.EVENT_READ)
+            while b"cloche: listening on " not in printed:
+                if not selector.select(max(0.0, end - time.monotonic())):
+                    raise SandboxUnavailableError(f"the server did not start within {timeout:g} s:\n{self.log()}")
+                piece = os.read(self._process.stdout.fileno(), 65536)
+                if not piece:
+                    raise SandboxUnavailableError(f"the server did not start:\n{self.log().strip()}")
+                printed += piece
+
+
+def start(backend: str = "oci", config: Union[None, str, "os.PathLike[str]", Mapping[str, Any]] = None, *,
+          program: Optional[str] = None, docker_host: Optional[str] = None, log_level: str = "warn",
+          timeout: float = START_SECONDS, **options: Any) -> Server:
+    """Starts a server of this script's own, on a unix socket that only this user can reach, with its own directories.
+    It ends with the script, also when that is killed.
+
+    `config` is a cloche.yml, or the same as a dictionary, to which `options` are added:
+
+    >>> import cloche
+    >>> with cloche.start(sessions={"most": 4}) as server, server.sandbox() as sandbox:    # doctest: +SKIP
+    ...     print(sandbox.run("print('hello')").stdout)
+    hello
+
+    Without any, there is a pool for sessions and one for each language that this host has; fewer start sooner:
+    `start(profiles={"python": {"pool": {"pool_size": 1}}})`. The backend `oci` needs root.
+    """
+    if backend not in ("oci", "docker"):
+        raise SandboxArgumentError(f"backend is {backend!r}, and there are 'oci' and 'docker'", code="invalid_argument")
+    if backend == "oci" and os.geteuid() != 0:
+        raise SandboxPermissionError("the backend 'oci' makes sandboxes as root: run this as root, use "
+                                     "start(backend='docker'), or a server that runs already (cloche.Client(url))")
+    if config is not None and not isinstance(config, Mapping) and options:
+        raise SandboxArgumentError("options belong in the configuration file, when one is named",
+                                   code="invalid_argument")
+    found = find_program(program)
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="cloche-"))
+    try:
+        command = _command(found, backend, directory, config, options)
+        command += ["--docker-host", docker_host] if docker_host else []
+        command += ["--log-level", log_level]
+        return Server(command, directory, directory / "api" / "socket", timeout)
+    except BaseException:
+        # Else its keeper has removed it, or found mounts below it.
+        if not (directory / "run").exists():
+            shutil.rmtree(directory, ignore_errors=True)
+        raise
+
+
+def _command(program: str, backend: str, directory: pathlib.Path,
+             config: Union[None, str, "os.PathLike[str]", Mapping[str, Any]], options: Mapping[str, Any]) -> list[str]:
+    directory.chmod(0o711)  # sandboxes' roots are below it, and their users are others
+    private = directory / "api"
+    private.mkdir(mode=0o700)
+    if len(os.fsencode(private / "socket")) > LONGEST_SOCKET:
+        raise SandboxArgumentError(f"{private} is too long for a socket: set TMPDIR to something shorter")
+    if config is None or isinstance(config, Mapping):
+        settings = {**(config or {}), **options}
+        file = private / "cloche.yml"
+        file.touch(mode=0o600)
+        file.write_text(json.dumps(settings), encoding="utf-8")  # JSON is YAML
+    else:
+        file = pathlib.Path(config).absolute()
+    return [program, "serve", "--config", str(file), "--listen", f"unix:{private / 'socket'}", "--backend", backend,
+            "--instance", "py-" + secrets.token_hex(8), "--state-dir", str(directory / "state"),
+            "--run-dir", str(directory / "run"), "--end-with-stdin"]
+

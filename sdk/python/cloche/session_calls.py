@@ -1,0 +1,214 @@
+"""The calls about sessions, runs, contexts and files, as values."""
+from __future__ import annotations
+
+import base64
+import urllib.parse
+from typing import Any, Callable, Iterable, Mapping, Optional, Union
+
+from .call import Answer, Call
+from .errors import SandboxArgumentError
+from .file_results import Binary, Copied, Matches, Paths, Text
+from .results import ArtifactMaker, ContextInfo, Output, Result, RunInfo, SessionInfo
+
+#: What a file is given as: its text, or its bytes.
+Content = Union[str, bytes, bytearray, memoryview]
+
+# What a run may take when nobody says anything.
+USUAL_RUN_SECONDS = 120.0
+# Of one call that waits for a run; the next one follows.
+LONGEST_POLL = 60.0
+BYTES = "application/octet-stream"
+EVENTS = "text/event-stream"
+
+
+def quoted(text: str) -> str:
+    return urllib.parse.quote(text, safe="")
+
+
+def without_none(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def content_fields(content: Content) -> dict[str, str]:
+    if isinstance(content, str):
+        return {"content": content}
+    return {"content_base64": base64.b64encode(bytes(content)).decode("ascii")}
+
+
+def file_map(files: Optional[Mapping[str, Content]]) -> Optional[dict[str, Any]]:
+    if files is None:
+        return None
+    return {path: content if isinstance(content, str) else content_fields(content) for path, content in files.items()}
+
+
+def check_text(value: Any, what: str) -> str:
+    if not isinstance(value, str):
+        raise SandboxArgumentError(f"{what} must be text, not {type(value).__name__}", code="invalid_argument")
+    return value
+
+
+class SessionCalls:
+    """Calls in the name of a tenant. Without one, the service takes the caller's own; paths need its name, which is
+    learned from answers that say it, and is `default` until then."""
+
+    def __init__(self, tenant: Optional[str]) -> None:
+        self.tenant = tenant
+        self._learned: Optional[str] = None
+
+    def learn(self, told: Mapping[str, Any]) -> None:
+        if self.tenant is None and told.get("tenant_id"):
+            self._learned = told["tenant_id"]
+
+    def path(self, session_id: str, below: str = "") -> str:
+        tenant = self.tenant or self._learned or "default"
+        return f"/sessions/{quoted(tenant)}/{quoted(check_text(session_id, 'session_id'))}{below}"
+
+    def _body(self, session_id: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+        check_text(session_id, "session_id")
+        return without_none({"session_id": session_id, "tenant_id": self.tenant, **fields})
+
+    # Sessions
+
+    def _info(self, answer: Answer) -> SessionInfo:
+        return SessionInfo.from_json(answer.json())
+
+    def sessions(self, tenant: Optional[str]) -> Call[list[SessionInfo]]:
+        tenant = tenant or self.tenant
+        query = "?" + urllib.parse.urlencode({"tenant_id": tenant}) if tenant else ""
+        return Call("GET", "/sessions" + query,
+                    lambda answer: [SessionInfo.from_json(each) for each in answer.json()["sessions"]])
+
+    def session(self, session_id: str) -> Call[SessionInfo]:
+        return Call("GET", self.path(session_id), self._info)
+
+    def create_session(self, session_id: str, **options: Any) -> Call[SessionInfo]:
+        def read(answer: Answer) -> SessionInfo:
+            self.learn(answer.json())
+            return self._info(answer)
+        return Call("POST", "/sessions", read, json=self._body(session_id, options), work_time=60)
+
+    def end_session(self, session_id: str, mode: str) -> Call[None]:
+        return Call("DELETE", self.path(session_id, "?" + urllib.parse.urlencode({"mode": mode})), lambda _: None,
+                    work_time=60)
+
+    # Runs
+
+    def run(self, kind: str, text: str, session_id: str, make_artifact: ArtifactMaker, *,
+            fields: Mapping[str, Any], deadline: Optional[float]) -> Call[Result]:
+        """`kind` is `execute` or `bash`, whose text is code or a command."""
+        check_text(text, "code" if kind == "execute" else "command")
+        files = file_map(fields.get("files"))
+        body = self._body(session_id, {"code" if kind == "execute" else "command": text, **fields, "files": files})
+
+        def read(answer: Answer) -> Result:
+            told = answer.json()
+            self.learn(told)
+            return Result.from_json(told, make_artifact)
+        limit = fields.get("timeout")
+        return Call("POST", "/" + kind, read, json=body, timeout=deadline,
+                    work_time=USUAL_RUN_SECONDS if limit is None else float(limit))
+
+    def background(self, call: Call[Result], make_run: Callable[[str, Optional[Mapping[str, Any]]], Any]) -> Call[Any]:
+        """The run; with the answer that has its result, if it could not even be started."""
+        def read(answer: Answer) -> Any:
+            told = answer.json()
+            self.learn(told)
+            return make_run(told["run_id"], None if answer.status == 202 else told)
+        # Compiling is all that is waited for.
+        return Call("POST", call.target, read, json={**(call.json or {}), "background": True}, timeout=call.timeout,
+                    work_time=USUAL_RUN_SECONDS)
+
+    def run_path(self, session_id: str, run_id: str, below: str = "") -> str:
+        return self.path(session_id, f"/runs/{quoted(run_id)}{below}")
+
+    def runs(self, session_id: str) -> Call[list[RunInfo]]:
+        return Call("GET", self.path(session_id, "/runs"),
+                    lambda answer: [RunInfo.from_json(each) for each in answer.json()["runs"]])
+
+    def run_state(self, session_id: str, run_id: str) -> Call[Mapping[str, Any]]:
+        return Call("GET", self.run_path(session_id, run_id), Answer.json)
+
+    def run_wait(self, session_id: str, run_id: str, timeout: float) -> Call[Mapping[str, Any]]:
+        # Waiting twice is as good as once.
+        return Call("POST", self.run_path(session_id, run_id, "/wait"), Answer.json, json={"timeout": timeout},
+                    idempotent=True, work_time=timeout)
+
+    def run_output(self, session_id: str, run_id: str, stream: str, offset: int, limit: int) -> Call[Output]:
+        query = urllib.parse.urlencode({"stream": stream, "offset": offset, "limit": limit})
+
+        def read(answer: Answer) -> Output:
+            return Output(answer.body, int(answer.headers["cloche-next-offset"]),
+                          answer.headers["cloche-run-state"] == "running")
+        return Call("GET", self.run_path(session_id, run_id, "/output?" + query), read, headers={"Accept": BYTES})
+
+    def run_signal(self, session_id: str, run_id: str, signal: Union[int, str]) -> Call[RunInfo]:
+        return Call("POST", self.run_path(session_id, run_id, "/signal"),
+                    lambda answer: RunInfo.from_json(answer.json()), json={"signal": signal})
+
+    def run_remove(self, session_id: str, run_id: str) -> Call[None]:
+        return Call("DELETE", self.run_path(session_id, run_id), lambda _: None, work_time=30)
+
+    # Contexts
+
+    def contexts(self, session_id: str) -> Call[list[ContextInfo]]:
+        return Call("GET", self.path(session_id, "/contexts"),
+                    lambda answer: [ContextInfo.from_json(each) for each in answer.json()["contexts"]])
+
+    def create_context(self, session_id: str, name: str, language: str) -> Call[ContextInfo]:
+        return Call("POST", self.path(session_id, "/contexts"), lambda answer: ContextInfo.from_json(answer.json()),
+                    json={"name": name, "language": language}, work_time=90)
+
+    def restart_context(self, session_id: str, name: str) -> Call[ContextInfo]:
+        return Call("POST", self.path(session_id, f"/contexts/{quoted(name)}/restart"),
+                    lambda answer: ContextInfo.from_json(answer.json()), work_time=90)
+
+    def close_context(self, session_id: str, name: str) -> Call[None]:
+        return Call("DELETE", self.path(session_id, f"/contexts/{quoted(name)}"), lambda _: None)
+
+    # Files
+
+    def read(self, session_id: str, path: str, **options: Any) -> Call[Text]:
+        return Call("POST", "/read", lambda answer: Text.from_json(answer.json()),
+                    json=self._body(session_id, {"path": path, **options}), idempotent=True)
+
+    def read_binary(self, session_id: str, path: str, **options: Any) -> Call[Binary]:
+        return Call("POST", "/read_binary", lambda answer: Binary.from_json(answer.json()),
+                    json=self._body(session_id, {"path": path, **options}), idempotent=True)
+
+    def write(self, session_id: str, path: str, content: Content, mode: Union[int, str, None],
+              append: bool) -> Call[int]:
+        """The file's size."""
+        body = self._body(session_id, {"path": path, **content_fields(content), "mode": mode,
+                                       "append": True if append else None})
+        return Call("POST", "/write", lambda answer: int(answer.json()["size"]), json=body, idempotent=not append)
+
+    def grep(self, session_id: str, pattern: str, **options: Any) -> Call[Matches]:
+        return Call("POST", "/grep", lambda answer: Matches.from_json(answer.json()),
+                    json=self._body(session_id, {"pattern": pattern, **options}), idempotent=True)
+
+    def glob(self, session_id: str, pattern: str, **options: Any) -> Call[Paths]:
+        return Call("POST", "/glob", lambda answer: Paths.from_json(answer.json()),
+                    json=self._body(session_id, {"pattern": pattern, **options}), idempotent=True)
+
+    def copy_in(self, session_id: str, files: Mapping[str, Content]) -> Call[Copied]:
+        return Call("POST", self.path(session_id, "/copy"), self._copied, json={"files": file_map(files)},
+                    idempotent=True)
+
+    def copy_in_tar(self, session_id: str, archive: Iterable[bytes]) -> Call[Copied]:
+        return Call("POST", self.path(session_id, "/copy"), self._copied, body=archive,
+                    headers={"Content-Type": "application/x-tar"}, work_time=240)
+
+    @staticmethod
+    def _copied(answer: Answer) -> Copied:
+        return Copied(answer.json()["files"], answer.json()["bytes"])
+
+    def copy_out(self, session_id: str, path: str) -> Call[Any]:
+        """To be streamed."""
+        return Call("GET", self.path(session_id, "/copy?" + urllib.parse.urlencode({"path": path})), lambda _: None,
+                    headers={"Accept": "application/x-tar"}, work_time=240)
+
+    def file(self, session_id: str, path: str) -> Call[bytes]:
+        """The bytes of a file, in one piece or to be streamed."""
+        below = "/files/" + urllib.parse.quote(path)
+        return Call("GET", self.path(session_id, below), lambda answer: answer.body, headers={"Accept": BYTES},
+                    work_time=240)

@@ -1,0 +1,27 @@
+#include "agent/files/moment.hpp"
+
+#include <ctime>
+
+#include "agent/files/entries.hpp"
+
+namespace cloche::agent {
+
+namespace {
+
+constexpr std::int64_t patience = 200'000'000;
+
+std::int64_t read_clock(clockid_t clock) {
+  timespec now = {};
+  ::clock_gettime(clock, &now);
+  return nanoseconds(now);
+}
+
+}  // namespace
+
+Moment::Moment() : taken_(read_clock(CLOCK_REALTIME)), given_up_at_(read_clock(CLOCK_MONOTONIC) + patience) {}
+
+bool Moment::has_passed() const {
+  return read_clock(CLOCK_REALTIME_COARSE) > taken_ || read_clock(CLOCK_MONOTONIC) > given_up_at_;
+}
+
+}  // namespace cloche::agent

@@ -1,0 +1,26 @@
+// Moment: a time that tells files that were changed before it from those that were changed after it.
+//
+// The time that counts is that of an inode's last change (ctime), which a program cannot set. The kernel stamps files
+// by a coarse clock, which lags behind the fine one by up to a tick. A moment is a time of the fine clock, to be given
+// away once the coarse clock has passed it: then whatever was changed before it was taken is not younger than it, and
+// whatever is changed from now on is.
+#pragma once
+
+#include <cstdint>
+
+namespace cloche::agent {
+
+class Moment {
+ public:
+  // Now.
+  Moment();
+  // Also when that takes too long: a clock that is set back holds nobody up.
+  bool has_passed() const;
+  std::int64_t nanoseconds() const { return taken_; }
+
+ private:
+  std::int64_t taken_;
+  std::int64_t given_up_at_;  // by a clock that nobody sets
+};
+
+}  // namespace cloche::agent

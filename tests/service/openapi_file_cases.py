@@ -1,0 +1,125 @@
+"""Files of a session, its terminal, and servers that listen in it, by the letter of the contract."""
+import base64
+import io
+import json
+import pathlib
+import tarfile
+
+from openapi_cases import NO_SESSION, SESSION, until
+
+
+def files(client):
+    code = "def f():\n    return 1\n"
+    client.good("write", json={"session_id": "s1", "path": "src/a.py", "content": code, "mode": "0640"})
+    client.good("write", json={"session_id": "s1", "path": "src/a.py", "content": "# end\n", "append": True})
+    client.good("write", json={"session_id": "s1", "path": "/workspace/b.bin", "mode": 420,
+                               "content_base64": base64.b64encode(b"\x89PNG\r\n\x1a\n\xff").decode()})
+    client.bad("write", 400, json={"session_id": "s1", "path": "x"})
+    client.bad("write", 400, json={"session_id": "s1", "path": "../x", "content": ""})
+    client.bad("write", 413, json={"session_id": "s1", "path": "x", "content": "x" * (33 << 20)})
+    read = client.good("readText", json={"session_id": "s1", "path": "src/a.py", "offset": 1, "limit": 1}).json()
+    assert (read["content"], read["next_offset"], read["total_lines"]) == ("    return 1\n", 2, 3), read
+    client.good("readText", json={"session_id": "s1", "path": "b.bin", "encoding": "replace"})
+    refused = client.bad("readText", 400, json={"session_id": "s1", "path": "b.bin"}).json()
+    assert refused["error"]["code"] == "not_text", refused
+    client.bad("readText", 404, json={"session_id": "s1", "path": "none"})
+    client.bad("readText", 400, json={"session_id": "s1", "path": "src"})
+    client.bad("readText", 400, json={"session_id": "s1", "path": "a\0b"})
+    whole = client.good("readBinary", json={"session_id": "s1", "path": "b.bin"}).json()
+    assert whole["content_type"] == "image/png" and whole["size"] == 9, whole
+    client.good("readBinary", json={"session_id": "s1", "path": "b.bin", "offset": 1, "length": 3})
+    raw = {"Accept": "application/octet-stream"}
+    assert client.good("readBinary", json={"session_id": "s1", "path": "b.bin"}, headers=raw).body[:4] == b"\x89PNG"
+    client.good("readBinary", 206, json={"session_id": "s1", "path": "b.bin"}, headers=raw | {"Range": "bytes=1-3"})
+    client.bad("readBinary", 416, json={"session_id": "s1", "path": "b.bin"}, headers=raw | {"Range": "bytes=99-"})
+    client.bad("readBinary", 400, json={"session_id": "s1", "path": "b.bin", "length": 0})
+    found = client.good("grep", json={
+        "session_id": "s1", "pattern": "RETURN", "ignore_case": True, "glob": "*.py", "context": 1}).json()
+    assert [(each["line"], each["before"]) for each in found["matches"]] == [(2, ["def f():"])], found
+    client.bad("grep", 400, json={"session_id": "s1", "pattern": "("})
+    listed = client.good("glob", json={"session_id": "s1", "pattern": "**/*.py", "limit": 10}).json()
+    assert listed["entries"] == [{"path": "src/a.py", "type": "file", "size": 28}], listed
+    client.bad("glob", 400, json={"session_id": "s1", "pattern": "*", "limit": 0})
+    raw_files(client)
+    trees(client)
+
+
+def raw_files(client):
+    got = client.good("getFile", path={**SESSION, "path": "src/a.py"})
+    assert got.body.startswith(b"def f()") and got.headers["Content-Security-Policy"] == "sandbox", got.headers
+    tag = {"If-None-Match": got.headers["ETag"]}
+    client.good("getFile", 304, path={**SESSION, "path": "src/a.py"}, headers=tag)
+    part = client.good("getFile", 206, path={**SESSION, "path": "src/a.py"}, headers={"Range": "bytes=0-2"})
+    assert part.body == b"def", part.body
+    client.bad("getFile", 416, path={**SESSION, "path": "src/a.py"}, headers={"Range": "bytes=1000-"})
+    client.bad("getFile", 404, path={**SESSION, "path": "src/none.py"})
+
+
+def trees(client):
+    copied = client.good("copyIn", path=SESSION, json={"files": {
+        "t/one": "1", "t/two": {"content_base64": "Mg==", "mode": "0755"}}}).json()
+    assert copied["bytes"] == 2, copied
+    client.good("copyIn", path=SESSION, json={"files": [{"path": "t/three", "content": "3"}]})
+    client.bad("copyIn", 400, path=SESSION, json={"files": {"../out": "1"}})
+    client.bad("copyIn", 415, path=SESSION, raw=b"x", content_type="application/zip")
+    out = client.good("copyOut", path=SESSION, query={"path": "t"}).body
+    with tarfile.open(fileobj=io.BytesIO(out)) as archive:
+        names = {pathlib.PurePath(member.name).name for member in archive if member.isfile()}
+    assert names == {"one", "two", "three"}, names
+    client.good("copyIn", path=SESSION, raw=out, content_type="application/x-tar")
+    client.bad("copyIn", 400, path=SESSION, raw=b"this is no archive" * 100, content_type="application/x-tar")
+    client.bad("copyOut", 404, path=NO_SESSION)
+    client.bad("copyOut", 400, path=SESSION, query={"path": "/etc"})
+
+
+def terminal(client):
+    messages = client.contract.operations["terminal"].responses["101"]["x-messages"]
+    wanted = {"rows": 30, "cols": 100, "command": "read x; stty size; exit 7"}
+    with client.open_websocket("terminal", path=SESSION, query=wanted) as socket:
+        for control in ({"type": "resize", "rows": 5, "cols": 42},
+                        {"type": "signal", "signal": "SIGCONT", "target": "program"}):
+            client.contract.check_request_value(messages["client"], control, "message to a terminal")
+            socket.send(json.dumps(control))
+        socket.send(b"go\n")
+        printed, told = b"", []
+        while (message := socket.receive()) is not None:
+            if isinstance(message, bytes):
+                printed += message
+            else:
+                told.append(json.loads(message))
+                client.contract.check_answer_value(messages["server"], told[-1], "message of a terminal")
+    assert b"5 42" in printed and [each["exit_code"] for each in told] == [7], (printed, told)
+    client.bad("terminal", 426, path=SESSION)
+    client.bad("terminal", 400, path=SESSION, query={"rows": 0}, headers={
+        "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA=="})
+
+
+def start_web_server(client):
+    started = client.good("bash", 202, json={
+        "session_id": "s1", "background": True, "files": {"web_server.py": client.web_server},
+        "command": "exec python3 web_server.py 8000"}).json()
+    run = {**SESSION, "run": started["run_id"]}
+    until(lambda: "listening" in client.good("getRunOutput", path=run).json()["content"], "the server does not listen")
+    return run
+
+
+def proxy(client):
+    run = start_web_server(client)
+    server = {**SESSION, "port": 8000}
+    for method in ("get", "post", "put", "patch", "delete", "options"):
+        moved = client.good(method + "ProxyRoot", 308, path=server)
+        assert moved.headers["Location"] == "8000/", moved.headers
+        client.bad(method + "ProxyRoot", 400, path={**SESSION, "port": 0})
+        body = {"raw": b"some bytes", "content_type": "text/plain"} if method in ("post", "put", "patch") else {}
+        echoed = client.good(method + "Proxy", path={**server, "rest": "a/b"}, **body).json()
+        assert (echoed["method"], echoed["path"]) == (method.upper(), "/a/b"), echoed
+        assert echoed["size"] == len(body.get("raw", b"")) and "authorization" not in echoed["fields"], echoed
+        client.bad(method + "Proxy", 502, path={**SESSION, "port": 9, "rest": ""}, **body)
+        client.bad(method + "Proxy", 404, path={**NO_SESSION, "port": 9, "rest": ""}, **body)
+    client.bad("getProxy", 502, path={**server, "rest": "hang-up"})
+    client.good("getProxy", 302, path={**server, "rest": "redirect"})
+    with client.open_websocket("getProxy", path={**server, "rest": "ws"}) as socket:
+        socket.send("abc")
+        assert socket.receive() == "cba"
+    client.good("removeRun", path=run)
