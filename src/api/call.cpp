@@ -124,7 +124,7 @@ Task<> answer_failure(http::Exchange& exchange, Error error, ErrorForm form) {
     co_return;
   }
   const unsigned status = answer_for(error.code).status;
-  if (status >= 500) log::error("request {}: {}", exchange.request_id(), error.message);
+  log_failure(exchange, error);
   http::Fields none;
   co_await answer_detail(exchange, status, std::move(error.message), std::move(none));
 }

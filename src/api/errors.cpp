@@ -61,9 +61,18 @@ http::ErrorBody error_body_of_server(unsigned status, std::string_view why, std:
   return error_body(status, code_of_status(status), why, request_id);
 }
 
+void log_failure(const http::Exchange& exchange, const Error& error) {
+  // What a caller or a sandbox can bring about at will is not worth an operator's attention.
+  if (error.code == ErrorCode::internal) {
+    log::error("request {}: {}", exchange.request_id(), error.message);
+  } else if (answer_for(error.code).status >= 500) {
+    log::info("request {}: {}", exchange.request_id(), error.message);
+  }
+}
+
 Task<> answer_error(http::Exchange& exchange, const Error& error) {
   const ErrorAnswer answer = answer_for(error.code);
-  if (answer.status >= 500) log::error("request {}: {}", exchange.request_id(), error.message);
+  log_failure(exchange, error);
   http::ErrorBody body = error_body(answer.status, answer.code, error.message, exchange.request_id());
   http::Fields fields;
   fields.emplace_back("Content-Type", body.content_type);

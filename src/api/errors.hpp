@@ -23,6 +23,9 @@ http::ErrorBody error_body(unsigned status, std::string_view code, std::string_v
 // The same for what the server itself refuses.
 http::ErrorBody error_body_of_server(unsigned status, std::string_view why, std::string_view request_id);
 
+// Says what the caller is not told.
+void log_failure(const http::Exchange& exchange, const Error& error);
+
 Task<> answer_error(http::Exchange& exchange, const Error& error);
 
 }  // namespace cloche::api

@@ -84,18 +84,18 @@ Result<std::string> content_in(JsonObject& body) {
   return body.has("content") ? body.text("content") : body.base64("content_base64");
 }
 
-Result<FileToCopy> file_in(JsonObject& about) {
-  FileToCopy file;
+Result<session::FileToPack> file_in(JsonObject& about) {
+  session::FileToPack file;
   CLOCHE_TRY(file.content, content_in(about));
   CLOCHE_TRY(file.mode, mode_in(about, default_mode));
   CLOCHE_CHECK(about.finish());
   return file;
 }
 
-Result<FileToCopy> named_file(std::string_view path, const json::value& value) {
+Result<session::FileToPack> named_file(std::string_view path, const json::value& value) {
   if (auto checked = check_path(path); !checked) return fail(std::move(checked).error().at("files"));
   const std::string where = "files[\"" + std::string(path) + "\"]";
-  FileToCopy file;
+  session::FileToPack file;
   if (const auto* text = value.if_string()) {
     file.content = std::string(*text);
   } else {
@@ -107,10 +107,10 @@ Result<FileToCopy> named_file(std::string_view path, const json::value& value) {
   return file;
 }
 
-Result<FileToCopy> listed_file(std::size_t index, const json::value& value) {
+Result<session::FileToPack> listed_file(std::size_t index, const json::value& value) {
   CLOCHE_TRY(JsonObject about, JsonObject::of(value, "files[" + std::to_string(index) + "]"));
   CLOCHE_TRY(std::string path, needed_path(about));
-  CLOCHE_TRY(FileToCopy file, file_in(about));
+  CLOCHE_TRY(session::FileToPack file, file_in(about));
   file.path = std::move(path);
   return file;
 }
@@ -206,7 +206,7 @@ Result<GlobBody> read_glob_body(const json::value& body) {
   return glob;
 }
 
-Result<std::vector<FileToCopy>> read_copy_body(const json::value& body) {
+Result<std::vector<session::FileToPack>> read_copy_body(const json::value& body) {
   CLOCHE_TRY(JsonObject fields, JsonObject::of(body, "the body"));
   const json::value* listed = fields.find("files");
   CLOCHE_CHECK(fields.finish());
@@ -220,15 +220,15 @@ Result<std::vector<FileToCopy>> read_copy_body(const json::value& body) {
     return fail(ErrorCode::limit_reached,
                 "more than " + std::to_string(most_files) + " files; send them as a tar archive");
   }
-  std::vector<FileToCopy> files;
+  std::vector<session::FileToPack> files;
   files.reserve(size);
   for (std::size_t i = 0; in_order != nullptr && i < size; ++i) {
-    CLOCHE_TRY(FileToCopy file, listed_file(i, (*in_order)[i]));
+    CLOCHE_TRY(session::FileToPack file, listed_file(i, (*in_order)[i]));
     files.push_back(std::move(file));
   }
   if (by_name == nullptr) return files;
   for (const auto& [path, value] : *by_name) {
-    CLOCHE_TRY(FileToCopy file, named_file(path, value));
+    CLOCHE_TRY(session::FileToPack file, named_file(path, value));
     files.push_back(std::move(file));
   }
   return files;

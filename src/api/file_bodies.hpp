@@ -10,6 +10,7 @@
 
 #include "api/json_object.hpp"
 #include "core/result.hpp"
+#include "session/file_tar.hpp"
 
 namespace cloche::api {
 
@@ -73,12 +74,7 @@ struct GlobBody {
 };
 Result<GlobBody> read_glob_body(const json::value& body);
 
-struct FileToCopy {
-  std::string path;
-  std::string content;
-  std::uint32_t mode = 0644;
-};
 // {"files": {path: text | {"content" | "content_base64", "mode"}}}, or a list of {"path", …}.
-Result<std::vector<FileToCopy>> read_copy_body(const json::value& body);
+Result<std::vector<session::FileToPack>> read_copy_body(const json::value& body);
 
 }  // namespace cloche::api

@@ -5,7 +5,6 @@
 #include "api/file_calls.hpp"
 #include "api/file_content.hpp"
 #include "api/file_paths.hpp"
-#include "api/file_tar.hpp"
 #include "http/server/json_body.hpp"
 
 namespace cloche::api {
@@ -57,10 +56,10 @@ Task<Status> copy_json(SessionStore& store, Call& call) {
   auto used = co_await use_session(call, store);
   if (!used) co_return fail(std::move(used).error());
   const session::SessionUse use = std::move(*used);
-  for (FileToCopy& file : *read) {
+  for (session::FileToPack& file : *read) {
     CLOCHE_CO_TRY(file.path, workspace_file(file.path, use->work_dir()));
   }
-  Files::Source source = tar_of(std::move(*read));
+  Files::Source source = session::tar_of(std::move(*read));
   co_return co_await unpack(call, *use, std::move(source));
 }
 

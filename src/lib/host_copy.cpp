@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t piece_size = 256 * 1024;
+constexpr std::size_t piece_size = 256UL * 1024;
 constexpr std::size_t most_entries = 10'000;
 
 struct HostEntry {

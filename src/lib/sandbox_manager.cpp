@@ -112,6 +112,7 @@ std::shared_ptr<ManagedSandbox> SandboxManager::Impl::find(const std::string& id
 // Of all that are there now; they may go while one looks.
 std::vector<std::string> SandboxManager::Impl::ids() const {
   std::vector<std::string> all;
+  all.reserve(sandboxes.size());
   for (const auto& [id, sandbox] : sandboxes) all.push_back(id);
   return all;
 }

@@ -208,6 +208,7 @@ Task<Result<ContextInfo>> Contexts::start_anew(std::shared_ptr<Entry> entry, Dea
 
 std::vector<ContextInfo> Contexts::list() const {
   std::vector<ContextInfo> all;
+  all.reserve(entries_.size());
   for (const auto& [name, entry] : entries_) all.push_back(entry->info());
   return all;
 }

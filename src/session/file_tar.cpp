@@ -12,35 +12,35 @@ namespace tar = agent::tar;
 
 class Archive {
  public:
-  explicit Archive(FileTree files) : files_(std::move(files)), now_(std::time(nullptr)) {}
+  explicit Archive(std::vector<FileToPack> files) : files_(std::move(files)), now_(std::time(nullptr)) {}
 
   // A file in each piece, then the end mark, then nothing.
   std::string next() {
-    if (ended_) return {};
-    if (files_.empty()) {
-      ended_ = true;
+    if (at_ > files_.size()) return {};
+    if (at_ == files_.size()) {
+      ++at_;
       return tar::end_mark();
     }
-    const auto file = files_.extract(files_.begin());
+    const FileToPack file = std::move(files_[at_++]);
     tar::Entry entry;
-    entry.path = file.key();
-    entry.size = file.mapped().size();
-    entry.mode = 0644;
+    entry.path = file.path;
+    entry.size = file.content.size();
+    entry.mode = file.mode;
     entry.mtime = now_;
     std::string piece = tar::header(entry);
-    piece += file.mapped();
+    piece += file.content;
     return piece.append(tar::padding_after(entry.size), '\0');
   }
 
  private:
-  FileTree files_;
+  std::vector<FileToPack> files_;
+  std::size_t at_ = 0;
   std::int64_t now_;
-  bool ended_ = false;
 };
 
 }  // namespace
 
-Files::Source tar_of(FileTree files) {
+Files::Source tar_of(std::vector<FileToPack> files) {
   auto archive = std::make_shared<Archive>(std::move(files));
   return [archive]() -> Task<Result<std::string>> { co_return archive->next(); };
 }

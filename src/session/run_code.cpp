@@ -85,7 +85,9 @@ Task<Result<RunPlan>> plan(Session& session, const LanguageRegistry& languages, 
 Task<Status> prepare_workspace(const Ground& ground, RunRequest& request, Deadline deadline) {
   auto files = ground.sandbox->files();
   if (!request.files.empty()) {
-    Files::Source source = tar_of(std::move(request.files));
+    std::vector<FileToPack> packed;
+    for (auto& [path, content] : request.files) packed.push_back({path, std::move(content)});
+    Files::Source source = tar_of(std::move(packed));
     FilePath place(ground.work_dir);
     TarCaps caps;
     caps.entries = most_files;

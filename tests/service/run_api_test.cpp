@@ -315,6 +315,51 @@ TEST_P(RunApi, Context_KeepsItsVariables_AlsoWhenItIsFollowed) {
   });
 }
 
+TEST_P(RunApi, MoreRunsThanTheQuota_AreToldWhenToComeBack) {
+  adjust_ = [](server::ServiceOptions& options) { options.config.server.quotas.limits.runs = 1; };
+  serve([this]() -> Task<> {
+    json::object body;
+    body["command"] = "sleep 60";
+    body["background"] = true;
+    const auto first = co_await post("/bash", std::move(body));
+    EXPECT_EQ(first.status, 202u);
+    http::Request request;
+    request.method = "POST";
+    request.target = "/bash";
+    request.body = R"({"command": "true", "session_id": "s2"})";
+    request.fields.emplace_back("Content-Type", "application/json");
+    const auto second = co_await client_->send(std::move(request), Deadline::after(30s));
+    EXPECT_EQ(second.value().status, 429u);
+    EXPECT_NE(second.value().field("Retry-After"), "");
+    (void)co_await call("DELETE", runs("/" + first.text("run_id")));
+    const auto third = co_await bash("true");
+    EXPECT_EQ(third.status, 200u) << "the place is free again";
+  });
+}
+
+TEST_P(RunApi, SessionWithAZygote_RunsPythonAsWithout) {
+  adjust_ = [](server::ServiceOptions& options) {
+    for (Profile& profile : options.config.manager.profiles) {
+      if (profile.name == "session") profile.zygotes.push_back({.name = "python", .imports = {"json"}});
+    }
+  };
+  serve([this]() -> Task<> {
+    (void)co_await bash("echo 'y = 8' > mine.py; mkdir sub");
+    json::object body;
+    body["code"] =
+        "import sys, os, mine, json\n"
+        "print(mine.y, os.getcwd(), __name__, sys.argv[0] == __file__, sys.stdin.read())\n"
+        "open('made', 'w').write('x')\nraise ValueError('on purpose')\n";
+    body["stdin"] = "in";
+    body["work_dir"] = "sub";
+    const auto ran = co_await post("/execute", std::move(body));
+    EXPECT_EQ(ran.text("stdout"), "8 /workspace/sub __main__ True in\n") << ran.text("stderr");
+    EXPECT_THAT(ran.text("stderr"), HasSubstr("ValueError: on purpose"));
+    EXPECT_EQ(ran.number("exit_code"), 1);
+    EXPECT_THAT(artifact_paths(ran), ElementsAre("sub/made"));
+  });
+}
+
 TEST_P(RunApi, BadRequests_AreRefusedAndStartNothing) {
   serve([this]() -> Task<> {
     const std::pair<const char*, unsigned> cases[] = {

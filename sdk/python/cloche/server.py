@@ -92,7 +92,7 @@ class Server:
 
     def client(self, **options: Any) -> Client:
         """A client of this server; options are those of `Client`."""
-        return Client(self.url, "", **options)
+        return Client(self.url, **{"token": "", **options})
 
     def sandbox(self, session_id: Optional[str] = None, **options: Any) -> Sandbox:
         """A sandbox of this server; options are those of `Sandbox`."""

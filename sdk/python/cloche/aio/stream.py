@@ -7,7 +7,7 @@ from typing import Any, Awaitable, Callable, Iterator, Optional
 from ..call import Call, pause_before
 from ..deadline import Deadline
 from ..errors import SandboxError, SandboxTimeoutError
-from ..events import EventDecoder, RunFollower
+from ..events import EventDecoder, RawEvent, RunFollower
 from ..results import Event, Result
 from ..session_calls import EVENTS, SessionCalls
 from ..stream import LONGEST_SILENCE, MOST_ATTEMPTS
@@ -30,7 +30,7 @@ class Stream:
         self._transport, self._calls, self._session_id, self._call = transport, calls, session_id, call
         self._follower, self._on_early_end = follower, on_early_end
         self._answer: Optional[StreamedAnswer] = None
-        self._events: Iterator[Event] = iter(())
+        self._raw: Iterator[RawEvent] = iter(())
         self._deadline = Deadline(None if call is None else call.time_allowed(transport.timeout))
         self._attempts = 0
         self._closed = False
@@ -87,8 +87,10 @@ class Stream:
 
     async def _next(self) -> Optional[Event]:
         while True:
-            for event in self._events:
-                return event
+            for raw in self._raw:
+                event = self._take(raw)
+                if event is not None:
+                    return event
             if self._follower.ended:
                 return None
             try:
@@ -116,15 +118,14 @@ class Stream:
             raise LineLost("nothing was heard of the run for too long", sent=True) from None
         if not piece:
             raise LineLost("the events ended before the run did", sent=True)
-        self._events = self._decoded(piece)
+        self._raw = self._decoder.feed(piece)
 
-    def _decoded(self, piece: bytes) -> Iterator[Event]:
-        for raw in self._decoder.feed(piece):
-            event = self._follower.take(raw)
-            self._calls.learn(self._follower.told)
-            if event is not None:
-                self._attempts = 0
-                yield event
+    def _take(self, raw: RawEvent) -> Optional[Event]:
+        event = self._follower.take(raw)
+        self._calls.learn(self._follower.told)
+        if event is not None:
+            self._attempts = 0
+        return event
 
     async def _come_back(self) -> None:
         if self._attempts > 0:

@@ -14,8 +14,9 @@ LANGUAGES = {"python": {}, "cpp": {}}
 
 
 @pytest.fixture(scope="session", autouse=True)
-def only_temporary():
+def only_temporary(tmp_path_factory):
     """All that is made on this machine is made below one directory, and is gone at the end."""
+    tmp_path_factory.getbasetemp()  # pytest's own is elsewhere
     before, tempfile.tempdir = tempfile.tempdir, tempfile.mkdtemp(prefix="cp-", dir="/tmp")
     os.chmod(tempfile.tempdir, 0o711)  # sandboxes' roots are below it
     for name in ("CLOCHE_URL", "CLOCHE_TOKEN", "CLOCHE_BACKEND", "SANDBOX_BACKEND"):
@@ -28,7 +29,8 @@ def only_temporary():
 
 
 def remote_config():
-    image = {"image": "cloche-test/debian"} if DOCKER_HOST else {}
+    # gVisor on Docker cannot be given other limits when it is claimed.
+    image = {"image": "cloche-test/debian", "runtime": "runc"} if DOCKER_HOST else {}
     profiles = {name: {"work_dir": "/app", "pool": {**POOL, "at_limit": "fail"}, **image} for name in LANGUAGES}
     profiles["session"] = {"limits": {"memory": "512m", "cpus": 1, "pids": 128, "file_size": "64m"}, **image,
                            "pool": {"pool_size": 1, "scale_limit": 20}}

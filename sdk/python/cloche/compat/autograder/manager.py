@@ -12,7 +12,7 @@ import cloche
 from .._service import Service, open_service
 from .container import SandboxContainer
 from .models import Language
-from .pool import LanguagePool
+from .pool import LanguagePool, figures_of
 from .pool_config import SandboxPoolConfig, service_config, source_of
 
 logger = logging.getLogger(__name__)
@@ -125,8 +125,7 @@ def _remote_pools(api_url: str, configs: Optional[Sequence[SandboxPoolConfig]]) 
     stats = client.stats()
     pools = {}
     for language in Language:
-        name = "cpp" if language is Language.C and "c" not in stats else language.value
-        figures = stats.get(name)
+        figures = figures_of(language, stats)
         if figures is None:
             continue
         config = SandboxPoolConfig(language, figures["pool_size"], figures["scale_limit"], 600, 120)

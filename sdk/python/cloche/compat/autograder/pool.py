@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from typing import Any, Iterator, Optional
+from typing import Any, Iterator, Mapping, Optional
 
 import cloche
 from cloche.errors import SandboxError, SandboxNotFoundError, SandboxResourceError
@@ -11,6 +11,15 @@ from cloche.errors import SandboxError, SandboxNotFoundError, SandboxResourceErr
 from .container import SandboxContainer
 from .models import Language, SandboxState
 from .pool_config import SandboxPoolConfig
+
+
+_NO_POOL = {"idle": 0, "active": 0, "total": 0, "pool_size": 0, "scale_limit": 0, "utilization": 0.0}
+
+
+def figures_of(language: Language, stats: Mapping[str, Any]) -> Optional[Mapping[str, Any]]:
+    """Of the pool that serves the language; a service may have one for C and C++. None where there is none."""
+    found: Optional[Mapping[str, Any]] = stats.get(language.value)
+    return stats.get("cpp") if found is None and language is Language.C else found
 
 
 class LanguagePool:
@@ -68,12 +77,7 @@ class LanguagePool:
 
     def get_stats(self) -> dict[str, Any]:
         """The service's figures: `active` has what other programs were lent, too."""
-        stats = self._client.stats()
-        return {"language": self.language.value, **stats[self.pool_name(stats)]}
-
-    def pool_name(self, stats: dict[str, Any]) -> str:
-        """A service of its own configuration may have one pool for C and C++."""
-        return "cpp" if self.language is Language.C and "c" not in stats else self.language.value
+        return {"language": self.language.value, **(figures_of(self.language, self._client.stats()) or _NO_POOL)}
 
     def shutdown(self) -> None:
         """Destroys what was lent and not given back."""

@@ -36,7 +36,7 @@ class DockerSandbox:
         session_id = f"coderunner-{uuid.uuid4().hex}"
         client = service.async_client()
         try:
-            await client.create_session(session_id, limits=_limits(request),
+            await client.create_session(session_id, limits=_limits(request) if service.remote else None,
                                         idle_timeout=request.timeout_seconds + 4 * _CLIENT_BUFFER)
             words = [request.command, *(_moved(each, request.container_work_dir, work_dir) for each in request.arguments)]
             result = await client.bash(
@@ -58,10 +58,10 @@ def _limits(request: SandboxRequest) -> dict[str, Any]:
 
 
 def _service_config(request: SandboxRequest) -> dict[str, Any]:
-    """Sandboxes with this image and directory, none kept warm longer than need be."""
+    """Sandboxes of this image, directory and limits, each for one program."""
     profile: dict[str, Any] = {
         **image_setting(request.docker_image), "work_dir": request.container_work_dir,
-        "limits": {"memory": "512m", "cpus": 1, "pids": 128, "file_size": "64m"},
+        "limits": {**_limits(request), "pids": 128, "file_size": "64m"},
         "pool": {"pool_size": 1, "scale_limit": 50, "reuse": "never"},
     }
     return {"profiles": {"session": profile}, "sessions": {"most": 48}}

@@ -26,10 +26,12 @@ _IDLE_SECONDS = 24 * 3600
 class _Fleet:
     """Of one sandbox. `total` counts all that exist or are being made or ended."""
 
-    def __init__(self, config: SandboxConfig, capacity: int, profile: Optional[str]) -> None:
+    def __init__(self, config: SandboxConfig, capacity: int, profile: Optional[str],
+                 limits: Optional[Mapping[str, Any]]) -> None:
         self.config = config
         self.capacity = capacity
         self.profile = profile
+        self.limits = limits  # to be said with each session; a private service's profile has them
         self.idle: deque[ManagedContainer] = deque()
         self.total = 0
         self.changed = asyncio.Condition()
@@ -172,7 +174,7 @@ class SandboxPool:
                         self.registry.requirements(name))
         try:
             await self._client.create_session(session_id, profile=fleet.profile, idle_timeout=_IDLE_SECONDS,
-                                              limits=fleet.config.limits.for_session())
+                                              limits=fleet.limits)
             container = await bridge.open(name)
         except BaseException:
             await asyncio.shield(self._end_session(session_id))
@@ -218,12 +220,14 @@ class SandboxPool:
 
     def _fleet(self, name: str, profile: Optional[str]) -> _Fleet:
         config = self.registry.sandbox(name)
+        limits = None
         if profile is None:
+            limits = config.limits.for_session()
             if config.files or config.image is not None:
                 raise RuntimeError(f"Sandbox '{name}' asks for an image or files: at a remote service these belong to "
                                    "its own profile of that name")
             profile = None if name == "default" else name
-        return _Fleet(config, config.pool_size + self.max_overflow, profile)
+        return _Fleet(config, config.pool_size + self.max_overflow, profile, limits)
 
     def _service_config(self, names: Sequence[str]) -> dict[str, Any]:
         sizes = [self.registry.sandbox(name).pool_size + self.max_overflow for name in names]

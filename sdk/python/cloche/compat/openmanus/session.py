@@ -50,7 +50,7 @@ class Session:
         session = cls(service, config.work_dir)
         try:
             await session.client.create_session(session.id, profile=profile, idle_timeout=_IDLE_SECONDS,
-                                                limits={"memory": config.memory_limit, "cpus": float(config.cpu_limit)})
+                                                limits=_limits(config) if service.remote else None)
         except BaseException:
             await asyncio.shield(session.end())
             raise
@@ -68,6 +68,10 @@ class Session:
             await client.close()
 
 
+def _limits(config: SandboxSettings) -> dict[str, Any]:
+    return {"memory": config.memory_limit, "cpus": float(config.cpu_limit)}
+
+
 def _remote_profile(config: SandboxSettings, volume_bindings: Mapping[str, str]) -> Optional[str]:
     """At a service with a configuration of its own, an image is the name of one of its profiles."""
     if volume_bindings:
@@ -78,10 +82,10 @@ def _remote_profile(config: SandboxSettings, volume_bindings: Mapping[str, str])
 
 
 def _service_config(config: SandboxSettings, volume_bindings: Mapping[str, str]) -> dict[str, Any]:
-    """All but the image, the directory and the mounts is said when a session is made."""
+    """Limits are of the profile: not every runtime can change those of a sandbox that is warm."""
     profile: dict[str, Any] = {
         **image_setting(config.image), "work_dir": config.work_dir,
-        "limits": {"memory": "512m", "cpus": 1, "pids": 128, "file_size": "256m", "work_dir": "256m"},
+        "limits": {**_limits(config), "pids": 128, "file_size": "256m", "work_dir": "256m"},
         "pool": {"pool_size": 1, "scale_limit": _MOST_SESSIONS + 10},
     }
     if volume_bindings:
