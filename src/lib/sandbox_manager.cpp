@@ -129,10 +129,9 @@ async::Task<> SandboxManager::Impl::remove_all() {
   std::string failure;
   for (const std::string& id : ids()) {
     removals.spawn("delete sandbox", [this, id, &failure]() -> async::Task<> {
+      if (!sandboxes.contains(id)) co_return;  // somebody was quicker
       try {
         co_await remove(id);
-      } catch (const SandboxNotFoundError&) {
-        // Somebody was quicker.
       } catch (const SandboxError& error) {
         failure = "sandbox " + id + ": " + error.what();
       }

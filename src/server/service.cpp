@@ -67,6 +67,14 @@ session::StoreOptions store_options(const config::SessionSettings& settings, con
   return options;
 }
 
+// Languages by the names we have for them, so that callers cannot make up labels.
+session::RunMeter meter_into(metrics::Metrics& metrics, const LanguageRegistry& languages) {
+  return [&metrics, &languages](const session::RunEnded& run) {
+    const auto language = languages.find(std::string(run.language));
+    metrics.run_ended(language ? language->name : "none", run.category, run.cause, run.wall);
+  };
+}
+
 std::string_view route_of(const http::AccessRecord& record) {
   for (const auto& [name, value] : record.labels) {
     if (name == "route") return value;
@@ -103,9 +111,10 @@ Result<std::unique_ptr<Service>> Service::create(Executor executor, ServiceOptio
              pool::Manager::create(executor, *service->backend_, std::move(journal), std::move(manager)));
   service->runner_ = std::make_unique<runner::CodeRunner>(executor, *service->pools_, std::move(languages));
   service->leases_ = std::make_unique<api::LeaseBook>(*service->runner_);
+  session::StoreOptions sessions = store_options(options.config.sessions, *service->instance_);
+  sessions.meter = meter_into(service->metrics_, service->runner_->languages());
   CLOCHE_TRY(service->sessions_,
-             session::SessionStore::open(executor, *service->pools_, *service->quotas_,
-                                         store_options(options.config.sessions, *service->instance_)));
+             session::SessionStore::open(executor, *service->pools_, *service->quotas_, std::move(sessions)));
 
   http::ServerOptions http;
   http.listen = std::move(options.listen);

@@ -51,6 +51,7 @@ class Service {
   http::Handler routes();
   http::Handler when_ready(http::Handler handler);
 
+  metrics::Metrics metrics_;
   std::unique_ptr<auth::Authenticator> authenticator_;
   std::unique_ptr<auth::Quotas> quotas_;
   std::unique_ptr<api::FrontDoor> door_;
@@ -61,7 +62,6 @@ class Service {
   std::unique_ptr<runner::CodeRunner> runner_;
   std::unique_ptr<api::LeaseBook> leases_;
   std::unique_ptr<session::SessionStore> sessions_;
-  metrics::Metrics metrics_;
   std::vector<std::string> route_names_;
   std::unique_ptr<http::Server> http_;
   std::chrono::milliseconds drain_{};

@@ -120,7 +120,14 @@ Task<> Runs::carry_out(std::shared_ptr<Run> run, Work work) {
             run->until_called_off(options_.unread_patience));
   // One that had come to its end when it was called off has ended by itself.
   if (!end) end = *run->called_off_;
-  run->finish(std::move(*end));
+  finish(*run, std::move(*end));
+}
+
+void Runs::finish(Run& run, RunEnd how) {
+  if (const RunResult* result = result_in(how)) {
+    session_.count({run.subject().language, result->category, result->cause, result->outcome.wall});
+  }
+  run.finish(std::move(how));
 }
 
 Task<Result<std::shared_ptr<Run>>> Runs::start_background(const SessionUse& use, RunSubject subject,
@@ -140,7 +147,7 @@ Task<Result<std::shared_ptr<Run>>> Runs::start_background(const SessionUse& use,
   auto run = std::make_shared<Run>(session_.executor(), std::move(id), std::move(subject), std::move(ticket));
   keep(run);
   if (program == nullptr) {
-    run->finish(std::move(std::get<RunResult>(*started)));
+    finish(*run, std::move(std::get<RunResult>(*started)));
   } else {
     spawn(use.shared(), run, following(run, std::move(*program)));
   }

@@ -61,6 +61,7 @@ class Runs final : public SessionPart {
   void purge();
   void forget(const std::shared_ptr<Run>& run);
   void spawn(const std::shared_ptr<Session>& session, const std::shared_ptr<Run>& run, Work work);
+  void finish(Run& run, RunEnd how);
   Task<> carry_out(std::shared_ptr<Run> run, Work work);
   Work following(const std::shared_ptr<Run>& run, BackgroundRun program);
   Task<RunEnd> follow_to_end(std::shared_ptr<Run> run, BackgroundRun program);

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "auth/quotas.hpp"
+#include "cloche/submission.hpp"
 #include "core/event.hpp"
 #include "core/task_group.hpp"
 #include "pool/lease.hpp"
@@ -38,6 +40,15 @@ enum class SessionState {
   ending,  // takes no new calls
 };
 std::string_view to_string(SessionState state);
+
+// A program that was run in a session, for those who count.
+struct RunEnded {
+  std::string_view language;  // as its caller called it
+  Category category = Category::success;
+  Cause cause = Cause::none;
+  std::chrono::microseconds wall{};
+};
+using RunMeter = std::function<void(const RunEnded&)>;
 
 using WallTime = std::chrono::system_clock::time_point;
 
@@ -96,6 +107,9 @@ class Session {
     return part;
   }
   const Executor& executor() const { return executor_; }
+  void count(const RunEnded& run) const {
+    if (meter_) meter_(run);
+  }
 
  private:
   friend class SessionStore;
@@ -113,6 +127,7 @@ class Session {
   std::shared_ptr<const Profile> profile_;
   pool::Lease lease_;
   auth::QuotaTicket ticket_;
+  RunMeter meter_;
   bool ending_ = false;
   bool cut_ = false;
   bool gone_ = false;

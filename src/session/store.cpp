@@ -138,6 +138,7 @@ std::shared_ptr<Session> SessionStore::add(const Record& record, auth::QuotaTick
   auto session = std::make_shared<Session>(executor_, record.key, record.options, record.created);
   session->idle_timeout_ = record.options.idle_timeout.value_or(options_.idle_timeout);
   session->ticket_ = std::move(ticket);
+  session->meter_ = options_.meter;
   sessions_.emplace(record.key, session);
   return session;
 }

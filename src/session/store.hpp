@@ -13,6 +13,7 @@ struct StoreOptions {
   std::chrono::seconds idle_timeout{900};
   std::uint32_t most = 50;  // of all tenants together; those of one tenant are limited by the quotas
   std::string database;     // which sessions there are
+  RunMeter meter;           // told of every run
 };
 
 struct SessionCounts {

@@ -131,6 +131,29 @@ TEST_P(SessionApi, SessionsBeyondTheQuota_Are429UntilOneEnds) {
   });
 }
 
+TEST_P(SessionApi, Metrics_AreAnAdminsAndCountRunsByTheNamesOfLanguages) {
+  serve([this]() -> Task<> {
+    auto ran = co_await call_as(acme_, "POST", "/execute",
+                                R"json({"session_id": "s1", "language": "PY", "code": "exit(3)"})json");
+    EXPECT_EQ(ran.status, 200u) << json::serialize(ran.body);
+    auto refused = co_await call_as(acme_, "GET", "/metrics");
+    EXPECT_EQ(refused.status, 403u);
+    token_ = admin_;
+    http::Request request;
+    request.method = "GET";
+    request.target = "/metrics";
+    request.fields.emplace_back("Authorization", "Bearer " + admin_);
+    auto text = co_await client_->send(std::move(request), Deadline::after(60s));
+    EXPECT_TRUE(text) << text.error().message;
+    if (!text) co_return;
+    for (const char* line : {R"(cloche_runs_total{category="runtime_error",cause="exit_code",language="python"} 1)",
+                             R"(cloche_sessions{state="live"} 1)", R"(cloche_pool_sandboxes{profile="session")",
+                             R"(cloche_http_requests_total{method="POST",route="/execute",status="200"} 1)"}) {
+      EXPECT_THAT(text->body, HasSubstr(line));
+    }
+  });
+}
+
 TEST_P(SessionApi, SandboxThatDies_LosesTheSessionWhichSaysWhyUntilMadeAnew) {
   serve([this]() -> Task<> {
     auto made = co_await call_as(acme_, "POST", "/bash", R"json({"session_id": "s1", "command": "echo on"})json");

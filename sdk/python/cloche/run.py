@@ -52,7 +52,7 @@ class Run:
         """How it ended, when it has. After `timeout` seconds raises `SandboxTimeoutError`; the run goes on."""
         end = None if timeout is None else time.monotonic() + timeout
         while self._result is None:
-            left = LONGEST_POLL if end is None else min(LONGEST_POLL, max(0.0, end - time.monotonic()))
+            left = LONGEST_POLL if end is None else min(LONGEST_POLL, max(0.001, end - time.monotonic()))
             self._take(self._client._send(self._client._calls.run_wait(self.session_id, self.run_id, left)))
             if self._result is None and end is not None and time.monotonic() >= end:
                 raise SandboxTimeoutError(f"the run {self.run_id} goes on after {timeout:g} s", code="timeout")

@@ -96,7 +96,9 @@ class Server:
 
     def sandbox(self, session_id: Optional[str] = None, **options: Any) -> Sandbox:
         """A sandbox of this server; options are those of `Sandbox`."""
-        return Sandbox(self.client(), session_id, **options)
+        made = Sandbox(self.client(), session_id, **options)
+        made._owns_client = True
+        return made
 
     def log(self) -> str:
         """What the server has logged, the last of it."""

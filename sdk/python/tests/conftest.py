@@ -1,9 +1,11 @@
 """A real server for the tests of each file, on every backend that this host has."""
 import asyncio
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 import pytest
@@ -56,6 +58,13 @@ def server(request):
     with cloche.start(**settings_of(request.param)) as started:
         started.backend = request.param
         yield started
+
+
+@pytest.fixture
+def tmp_path():
+    """In place of pytest's own, which leaves its directories behind."""
+    with tempfile.TemporaryDirectory(prefix="cloche-test-") as name:
+        yield pathlib.Path(name)
 
 
 @pytest.fixture

@@ -1,9 +1,11 @@
 """The line itself, against a server that plays a part: connections that break, come back, stall and lie."""
 import contextlib
 import json
+import pathlib
 import socket
 import ssl
 import subprocess
+import tempfile
 import threading
 import time
 
@@ -47,9 +49,11 @@ class Part:
                 return
             with contextlib.suppress(OSError), connection:
                 connection.settimeout(20)
-                if self.tls:
-                    connection = self.tls.wrap_socket(connection, server_side=True)
-                act(self, connection)
+                if not self.tls:
+                    act(self, connection)
+                    continue
+                with self.tls.wrap_socket(connection, server_side=True) as encrypted:
+                    act(self, encrypted)
         self.listener.close()
 
     def read_request(self, connection):
@@ -164,11 +168,11 @@ def test_threads_have_connections_of_their_own():
     def act(part, connection):
         part.read_request(connection)
 
-        def serve():
-            with connection.dup() as mine:
+        def serve(mine):
+            with mine:
                 everybody.wait(20)
                 mine.sendall(answer())
-        threading.Thread(target=serve).start()
+        threading.Thread(target=serve, args=[connection.dup()]).start()
     with Part(act, act, act, act) as part, cloche.Client(part.url, token="") as client:
         got = []
         threads = [threading.Thread(target=lambda: got.append(client.health())) for _ in range(4)]
@@ -318,12 +322,17 @@ def test_stream_that_is_left_stops_its_run():
 # TLS
 
 @pytest.fixture(scope="module")
-def certificate(tmp_path_factory):
-    place = tmp_path_factory.mktemp("tls")
+def certificate():
+    with tempfile.TemporaryDirectory() as name:
+        place = pathlib.Path(name)
+        make_certificate(place)
+        yield place
+
+
+def make_certificate(place):
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
                     "-keyout", place / "key", "-out", place / "cert", "-days", "2", "-subj", "/CN=localhost",
                     "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
-    return place
 
 
 def server_tls(certificate):

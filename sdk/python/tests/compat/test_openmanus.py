@@ -114,7 +114,8 @@ class TestCommands:
             await sandbox.run_command("y=5")
             with pytest.raises(SandboxTimeoutError, match="^Command execution timed out after 1 seconds$") as error:
                 await sandbox.run_command("echo begun; sleep 60; echo never", timeout=1)
-            assert error.value.output == "begun" and isinstance(error.value, (SandboxError, TimeoutError))
+            assert error.value.output.startswith("begun") and "never" not in error.value.output
+            assert isinstance(error.value, (SandboxError, TimeoutError))
             assert await sandbox.run_command("echo $y") == "5"
 
     @in_a_loop
@@ -131,7 +132,8 @@ class TestCommands:
     @in_a_loop
     async def test_memory_is_limited(self):
         async with DockerSandbox(SandboxSettings(memory_limit="64m")) as sandbox:
-            said = await sandbox.run_command("python3 -c \"x = bytearray(300 * 1024 * 1024); print('had it')\"")
+            await sandbox.write_file("greedy.py", "x = bytearray(300 * 1024 * 1024); print('had it')")
+            said = await sandbox.run_command("python3 greedy.py")
             assert "had it" not in said
 
     @in_a_loop
@@ -222,7 +224,7 @@ class TestFiles:
             await self.mount(service, host)
 
     async def mount(self, service, host):
-        pathlib.Path(host).chmod(0o755)
+        pathlib.Path(host).chmod(0o777)
         pathlib.Path(host, "a").write_text("from the host")
         sandbox = DockerSandbox(SandboxSettings(), {host: "/mnt:ro"})
         if service == "remote":
@@ -232,6 +234,7 @@ class TestFiles:
         async with sandbox:
             assert await sandbox.run_command("cat /mnt/a") == "from the host"
             assert "Read-only" in await sandbox.run_command("touch /mnt/b")
+        assert not pathlib.Path(host, "b").exists()
 
 
 class TestManager:

@@ -87,6 +87,6 @@ def _to_sandbox_result(result: Result) -> SandboxResult:
     if result.exit_code == 0 and result.ok:
         return SandboxResult(True, output=result.stdout.strip())
     said = result.stderr.strip() or result.stdout.strip()
-    if result.reason:
+    if result.reason and result.cause not in ("exit_code", "signal"):
         said = f"{said}\n{result.reason}" if said else result.reason
     return SandboxResult(False, error=said)

@@ -16,8 +16,8 @@ from .config import SandboxConfig
 from .line_reader import STDOUT, DockerLineReader, frame
 
 _LONGEST_REQUEST = 32 * 1024 * 1024
-# Beyond the script's own time, in which the harness starts.
-_HARNESS_SECONDS = 2
+# Beyond the script's own time, which the harness holds it to: then the service ends both.
+_HARNESS_SECONDS = 10
 
 with open(os.path.join(os.path.dirname(__file__), "harness.py"), encoding="utf-8") as _file:
     HARNESS = _file.read()
@@ -103,23 +103,28 @@ class Bridge:
                 raise ValueError("script must be text, mode plan or interactive, timeout up to 3600")
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             return None, f"not a request: {error!r}"
-        return {"script": script, "mode": mode, "inputs": given.get("inputs"), "tools": self._tools,
+        return {"script": script, "seconds": seconds, "mode": mode, "inputs": given.get("inputs"), "tools": self._tools,
                 "max_output_bytes": limits.max_output_bytes}, float(seconds)
 
     async def _run(self, request: dict[str, Any], seconds: float, env: Mapping[str, str],
                    writer: asyncio.StreamWriter) -> None:
-        last, rest = "", b""
+        last, held, rest = "", b"", b""
         async for event in self._client.stream(HARNESS, language="python", session_id=self._session_id,
                                                timeout=seconds + _HARNESS_SECONDS, stdin=json.dumps(request),
                                                env=dict(env)):
             if event.kind == "stdout":
                 *lines, rest = (rest + event.data).split(b"\n")
                 for line in lines:
-                    last = _kind_of(line)
-                    await self._send(writer, line)
-            elif event.kind == "result" and not _is_end(last, request):
-                assert event.result is not None
-                await self._send(writer, _ending(event.result, seconds))
+                    last, is_crash = _kind_of(line)
+                    if is_crash:
+                        held = line
+                    else:
+                        await self._send(writer, line)
+            elif event.result is not None:
+                if held and event.result.cause != "memory":
+                    await self._send(writer, held)
+                elif held or not _is_end(last, request):
+                    await self._send(writer, _ending(event.result, seconds))
 
     @staticmethod
     async def _send(writer: asyncio.StreamWriter, line: bytes) -> None:
@@ -127,11 +132,13 @@ class Bridge:
         await writer.drain()
 
 
-def _kind_of(line: bytes) -> str:
+def _kind_of(line: bytes) -> tuple[str, bool]:
+    """An event's type, and whether it tells of a crash, of which the service may know the reason."""
     try:
-        return str(json.loads(line)["type"])
-    except (ValueError, KeyError, TypeError):
-        return ""
+        event = json.loads(line)
+        return str(event["type"]), event.get("kind") == "crashed"
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return "", False
 
 
 def _is_end(kind: str, request: Mapping[str, Any]) -> bool:

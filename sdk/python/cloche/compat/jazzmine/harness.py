@@ -10,6 +10,7 @@ import os
 import select
 import signal
 import sys
+import time
 import traceback
 
 LEVELS = ("debug", "info", "warning", "error")
@@ -54,6 +55,7 @@ class Script:
         self.tell = tell
         self.plan = request["mode"] == "plan"
         self.finished = False
+        self.late = False
 
     def run(self):
         pipes = {name: os.pipe() for name in ("events", "stdout", "stderr", "start")}
@@ -80,7 +82,11 @@ class Script:
             os.set_blocking(fd, False)
             poll.register(fd, select.POLLIN)
         status = None
+        end = time.monotonic() + self.request["seconds"]
         while status is None and not self.finished and not self.tell.over:
+            if time.monotonic() > end:
+                self.late = True
+                break
             for fd, _ in poll.poll(20):
                 if self.take(fd) == b"":
                     poll.unregister(fd)
@@ -146,9 +152,13 @@ class Script:
                        "traceback": ""}, last=True)
         elif self.finished:
             pass
+        elif self.late:
+            self.tell({"type": "error", "kind": "timeout", "traceback": "",
+                       "message": f"Execution timed out after {self.request['seconds']:g} seconds"}, last=True)
         elif os.WIFSIGNALED(status):
             self.tell({"type": "error", "kind": "crashed", "message": f"ended by signal {os.WTERMSIG(status)}",
                        "traceback": ""}, last=True)
+            sys.exit(1)  # the service knows whether memory was the reason, and says so of programs that fail
         else:
             self.tell({"type": "script_done", "exit_code": os.WEXITSTATUS(status)}, last=True)
 

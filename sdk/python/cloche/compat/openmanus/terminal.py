@@ -18,6 +18,8 @@ _JOIN_ERRORS = "exec 2>&1"
 # As in the original's images; Debian has `python3` alone.
 _ANY_PYTHON = 'command -v python >/dev/null || python() { command python3 "$@"; }'
 _SET_UP_SECONDS = 30
+# How a command ends by itself, which the original says nothing of either.
+_OWN_ENDS = ("none", "exit_code", "signal")
 
 
 class AsyncDockerizedTerminal:
@@ -66,7 +68,7 @@ class AsyncDockerizedTerminal:
         printed = _printed(result)
         if result.category == "timeout":
             raise CommandTimeoutError(seconds, printed)
-        if result.reason:
+        if result.reason and result.cause not in _OWN_ENDS:
             printed = f"{printed}\n{result.reason}" if printed else result.reason
         return printed
 
