@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "api/call.hpp"
-#include "api/lease_book.hpp"
+#include "api/leases/book.hpp"
 #include "config/config.hpp"
 #include "http/server/server.hpp"
 #include "lib/instance_dir.hpp"

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <set>
 
-#include "api/contract_routes.hpp"
+#include "api/operations/contract_routes.hpp"
 #include "server/service.hpp"
 #include "support/target.hpp"
 

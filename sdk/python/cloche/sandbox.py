@@ -135,8 +135,12 @@ class Sandbox:
     def __enter__(self) -> "Sandbox":
         return self
 
-    def __exit__(self, *_: Any) -> None:
-        self.close()
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        try:
+            self.close()
+        except SandboxError:
+            if kind is None:  # else what led here says more
+                raise
 
     def _ready(self) -> Client:
         # Before the call: one whose answer is lost may have made it.
@@ -151,8 +155,8 @@ class Sandbox:
         try:
             self.client.create_session(self.session_id, **self._options)
         except SandboxError as error:
-            if error.code == "already_exists":
-                self._used = False  # it is another's, and is not ended here
+            # Refused: it was not made, and one of that name that is there is another's.
+            self._used = error.status is None
             raise
 
     def _remember(self, result: Result) -> Result:

@@ -194,7 +194,8 @@ def _command(program: str, backend: str, directory: pathlib.Path,
     if len(os.fsencode(private / "socket")) > LONGEST_SOCKET:
         raise SandboxArgumentError(f"{private} is too long for a socket: set TMPDIR to something shorter")
     if config is None or isinstance(config, Mapping):
-        settings = {**(config or {}), **options}
+        # Who leaves does not wait for what is under way.
+        settings = {"drain_timeout": "1s", **(config or {}), **options}
         file = private / "cloche.yml"
         file.touch(mode=0o600)
         file.write_text(json.dumps(settings), encoding="utf-8")  # JSON is YAML

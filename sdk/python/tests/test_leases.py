@@ -25,7 +25,7 @@ def test_lease_runs_commands_and_gives_files(client):
         ran = lease.run("cat sub/a.txt missing")
         assert (ran.stdout, ran.exit_code, ran.category, ran.ok) == ("hello", 1, "runtime_error", False)
         assert lease.run("sleep 30", timeout=0.5).category == "timeout"
-        assert lease.read_file("data.bin").content == b"\x00\xff"
+        assert lease.run("wc -c /tmp/data.bin").stdout == "2 /tmp/data.bin\n"
         assert lease.read_file("sub/a.txt").text == "hello"
         with pytest.raises(cloche.SandboxNotFoundError):
             lease.read_file("missing")
@@ -76,7 +76,7 @@ def test_cases_are_run_and_judged(client):
 
 
 def test_program_of_several_files_with_a_command_and_assets(client):
-    files = {"main.py": "import helper\nprint(helper.text())", "helper.py": "def text(): return open('data').read()"}
+    files = {"main.py": "import helper\nprint(helper.text())", "helper.py": "def text(): return open('/tmp/data').read()"}
     (result,) = client.run_code("python", files=files, command="python3 main.py", assets={"data": b"given"})
     assert (result.output, result.ok) == ("given\n", True)
 

@@ -69,7 +69,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(read(all, 1) == events);
   for (const auto& event : events) std::visit([](const auto& told) { look_at(told); }, event);
   // A command is one line, whatever is in it.
-  const std::string line = to_driver_line("0a", all);
+  const std::string line = to_driver_line("0a", "", all);
   require(line.find('\n') == line.size() - 1 && line.find('\0') == std::string::npos);
   return 0;
 }

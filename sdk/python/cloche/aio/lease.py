@@ -27,12 +27,13 @@ class Lease:
         await self._client._send(calls.prepare(self.sandbox_id, files))
 
     async def inject(self, assets: Union[Mapping[str, Content], Iterable[Mapping[str, Any]]]) -> None:
-        """Files beside the submission: a map of targets to contents, or a list of {"target", "content",
+        """Files in `/tmp`, beside the submission: a map of targets to contents, or a list of {"target", "content",
         "read_only"}."""
         await self._client._send(calls.inject(self.sandbox_id, assets))
 
     async def run(self, command: str, *, timeout: float = 30, workdir: Optional[str] = None) -> CommandResult:
-        """A command that ends with ` &` goes on in the background until the lease ends."""
+        """Its words are split as a shell would, and no shell sees them. A command that ends with ` &` goes on in the
+        background until the lease ends."""
         return await self._client._send(calls.lease_run(self.sandbox_id, command, timeout, workdir))
 
     async def run_batch(self, commands: Iterable[str], program_command: Optional[str] = None, *, timeout: float = 30,

@@ -137,8 +137,12 @@ class Sandbox:
     async def __aenter__(self) -> "Sandbox":
         return self
 
-    async def __aexit__(self, *_: Any) -> None:
-        await self.close()
+    async def __aexit__(self, kind: Any, *_: Any) -> None:
+        try:
+            await self.close()
+        except SandboxError:
+            if kind is None:  # else what led here says more
+                raise
 
     async def _ready(self) -> Client:
         # Before the call: one whose answer is lost may have made it.
@@ -154,8 +158,8 @@ class Sandbox:
         try:
             await self.client.create_session(self.session_id, **self._options)
         except SandboxError as error:
-            if error.code == "already_exists":
-                self._used = False  # it is another's, and is not ended here
+            # Refused: it was not made, and one of that name that is there is another's.
+            self._used = error.status is None
             raise
 
     def _remember(self, result: Result) -> Result:

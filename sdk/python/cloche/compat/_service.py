@@ -50,6 +50,11 @@ def backend() -> str:
     return os.environ.get("CLOCHE_BACKEND") or os.environ.get("SANDBOX_BACKEND") or "oci"
 
 
+def remote_profile(image: str) -> Optional[str]:
+    """What a remote service, whose images are its own, calls the sandboxes of an image: a profile of that name."""
+    return None if image == DEFAULT_IMAGE else image
+
+
 def image_setting(image: str) -> dict[str, str]:
     """What a profile says of an image."""
     if backend() == "oci" and image == DEFAULT_IMAGE:

@@ -2,14 +2,14 @@
 import asyncio
 import functools
 import os
-import pathlib
 import tempfile
 
 import pytest
 
-from cloche.compat.coderunner import (CSHARP, PYTHON, CodeRunnerFactory, CodeRunnerOptions, DockerSandbox,
-                                      LanguageSandboxConfig, SandboxConfiguration, SandboxRequest, SandboxResult,
-                                      UnsupportedLanguageException)
+from cloche.compat.coderunner import (CSHARP, PYTHON, CodeRunnerException, CodeRunnerFactory, CodeRunnerOptions,
+                                      DockerSandbox, LanguageSandboxConfig, SandboxConfiguration, SandboxRequest,
+                                      SandboxResult, UnsupportedLanguageException)
+from cloche.errors import SandboxError
 
 
 def in_a_loop(test):
@@ -68,6 +68,12 @@ class TestRunner:
         assert (await runner.run_code_async("print(1)", CodeRunnerOptions(contain_output=False))).output is None
         assert (await runner.run_code_async("x", CodeRunnerOptions(contain_error=False))).error is None
 
+    @in_a_loop
+    async def test_a_folder_that_others_can_write_to_is_not_used(self, tmp_path):
+        os.chmod(tmp_path, 0o777)
+        with pytest.raises(CodeRunnerException, match="not a directory of this user's alone"):
+            await CodeRunnerFactory(SandboxConfiguration(str(tmp_path))).create("Python").run_code_async("")
+
     def test_an_unknown_language_is_never_run(self):
         with pytest.raises(UnsupportedLanguageException,
                            match="^The programming language 'Cobol' is not currently supported.$"):
@@ -97,7 +103,14 @@ class TestSandbox:
     @in_a_loop
     async def test_a_code_file_that_is_not_there_is_an_error(self, service):
         with pytest.raises(FileNotFoundError):
-            await DockerSandbox().execute_async(SandboxRequest("python:3.12-slim", "python", [], "/no/such", "/sandbox"))
+            await DockerSandbox().execute_async(SandboxRequest("python:3.12-slim", "python", [], "/no/such", "/s"))
+
+
+    @in_a_loop
+    async def test_an_image_that_is_not_there_is_an_error(self, service):
+        with tempfile.TemporaryDirectory() as folder:
+            with pytest.raises(SandboxError):
+                await CodeRunnerFactory(SandboxConfiguration(folder)).create("CSharp").run_code_async("")
 
 
 class TestConfiguration:
@@ -110,4 +123,4 @@ class TestConfiguration:
             argument_template=("run", "/sandbox/{filename}"), code_prefix="#pragma warning disable\n")
         assert CSHARP.get_arguments("a.cs") == ["run", "/sandbox/a.cs"]
         assert CSHARP.prepare_code("x") == "#pragma warning disable\nx" and PYTHON.prepare_code("x") == "x"
-        assert SandboxConfiguration().temp_code_path == "/tmp/code" and pathlib.PurePath(PYTHON.get_arguments("a.py")[0])
+        assert SandboxConfiguration().temp_code_path == "/tmp/code"

@@ -1,6 +1,7 @@
 """Programs of OpenManus' users, the examples of its documentation among them."""
 import asyncio
 import functools
+import os
 import pathlib
 import tempfile
 import time
@@ -147,7 +148,8 @@ class TestCommands:
     @in_a_loop
     async def test_a_terminal_of_its_own(self):
         async with DockerSandbox() as sandbox:
-            async with AsyncDockerizedTerminal(sandbox.container, "/tmp", {"A": "it's"}, default_timeout=20) as terminal:
+            terminal = AsyncDockerizedTerminal(sandbox.container, "/tmp", {"A": "it's"}, default_timeout=20)
+            async with terminal:
                 assert await terminal.run_command("echo $A in $PWD") == "it's in /tmp"
                 assert await sandbox.run_command("echo $A in $PWD") == "in /workspace"
                 with pytest.raises(TimeoutError):
@@ -235,6 +237,19 @@ class TestFiles:
             assert await sandbox.run_command("cat /mnt/a") == "from the host"
             assert "Read-only" in await sandbox.run_command("touch /mnt/b")
         assert not pathlib.Path(host, "b").exists()
+
+
+@pytest.mark.skipif(not os.environ.get("CLOCHE_TEST_DOCKER_HOST"), reason="there is no Docker engine for tests")
+class TestOnDocker:
+    @in_a_loop
+    async def test_a_private_service_uses_the_engine(self, service, monkeypatch):
+        monkeypatch.delenv("CLOCHE_URL", raising=False)
+        monkeypatch.setenv("CLOCHE_BACKEND", "docker")
+        monkeypatch.setenv("DOCKER_HOST", os.environ["CLOCHE_TEST_DOCKER_HOST"])
+        config = SandboxSettings(image="cloche-test/debian", work_dir="/work", memory_limit="128m", cpu_limit=0.5)
+        async with DockerSandbox(config) as sandbox:
+            await sandbox.write_file("a.txt", "a")
+            assert await sandbox.run_command("pwd; cat a.txt") == "/work\na"
 
 
 class TestManager:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 import uuid
 from typing import Optional
@@ -23,7 +24,7 @@ class SandboxedCodeRunner:
 
     async def run_code_async(self, code: str, options: Optional[CodeRunnerOptions] = None) -> CodeRunnerResult:
         options = options or CodeRunnerOptions()
-        os.makedirs(self._configuration.temp_code_path, mode=0o700, exist_ok=True)
+        _own_folder(self._configuration.temp_code_path)
         with tempfile.TemporaryDirectory(dir=self._configuration.temp_code_path) as folder:
             filename = f"{uuid.uuid4().hex}{self._config.file_extension}"
             path = os.path.join(folder, filename)
@@ -50,6 +51,17 @@ class CodeRunnerFactory:
 
     def create(self, language: str) -> SandboxedCodeRunner:
         return SandboxedCodeRunner(self._sandbox, self._configuration, language)
+
+
+def _own_folder(path: str) -> None:
+    """Makes it if need be. One that others may write to is refused: they could put other code in place of this one."""
+    try:
+        os.makedirs(path, mode=0o700, exist_ok=True)
+        status = os.lstat(path)
+    except OSError as error:
+        raise CodeRunnerException(f"{path} cannot be used for code: {error}") from error
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
+        raise CodeRunnerException(f"{path} cannot be used for code: it is not a directory of this user's alone")
 
 
 def _find(configuration: SandboxConfiguration, language: str) -> tuple[str, LanguageSandboxConfig]:

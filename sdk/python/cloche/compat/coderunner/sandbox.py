@@ -11,7 +11,7 @@ from cloche import aio
 from cloche.errors import SandboxError
 from cloche.results import Result
 
-from .._service import image_setting, shared_service, with_any_python
+from .._service import image_setting, remote_profile, shared_service, with_any_python
 from .models import SandboxRequest, SandboxResult
 
 TIMED_OUT = "Execution timed out"
@@ -35,13 +35,15 @@ class DockerSandbox:
         work_dir = _REMOTE_WORK_DIR if service.remote else request.container_work_dir
         session_id = f"coderunner-{uuid.uuid4().hex}"
         client = service.async_client()
+        own: dict[str, Any] = {}
+        if service.remote:
+            own = {"profile": remote_profile(request.docker_image), "limits": _limits(request)}
         try:
-            await client.create_session(session_id, limits=_limits(request) if service.remote else None,
-                                        idle_timeout=request.timeout_seconds + 4 * _CLIENT_BUFFER)
-            words = [request.command, *(_moved(each, request.container_work_dir, work_dir) for each in request.arguments)]
+            await client.create_session(session_id, idle_timeout=request.timeout_seconds + 4 * _CLIENT_BUFFER, **own)
+            arguments = [_moved(each, request.container_work_dir, work_dir) for each in request.arguments]
             result = await client.bash(
-                with_any_python(shlex.join(words)), session_id=session_id, timeout=request.timeout_seconds,
-                stdin="\n".join(request.input), env={"PYTHONUNBUFFERED": "1"},
+                with_any_python(shlex.join([request.command, *arguments])), session_id=session_id,
+                timeout=request.timeout_seconds, stdin="\n".join(request.input), env={"PYTHONUNBUFFERED": "1"},
                 files={posixpath.basename(request.code_file_path): code})
         finally:
             await asyncio.shield(_end(client, session_id))

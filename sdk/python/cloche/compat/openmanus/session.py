@@ -8,7 +8,7 @@ from typing import Any, Mapping, Optional
 from cloche import aio
 from cloche.errors import SandboxError
 
-from .._service import DEFAULT_IMAGE, Service, image_setting, shared_service
+from .._service import Service, image_setting, remote_profile, shared_service
 from .settings import SandboxSettings
 
 REMOTE_WORK_DIR = "/workspace"
@@ -73,12 +73,12 @@ def _limits(config: SandboxSettings) -> dict[str, Any]:
 
 
 def _remote_profile(config: SandboxSettings, volume_bindings: Mapping[str, str]) -> Optional[str]:
-    """At a service with a configuration of its own, an image is the name of one of its profiles."""
+    """ValueError for what belongs to the configuration of a service that is another's."""
     if volume_bindings:
         raise ValueError("volume_bindings: at a remote service mounts belong to its profiles")
     if config.work_dir != REMOTE_WORK_DIR:
         raise ValueError(f"work_dir: at a remote service it is {REMOTE_WORK_DIR}")
-    return None if config.image == DEFAULT_IMAGE else config.image
+    return remote_profile(config.image)
 
 
 def _service_config(config: SandboxSettings, volume_bindings: Mapping[str, str]) -> dict[str, Any]:

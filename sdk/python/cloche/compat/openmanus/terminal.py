@@ -37,11 +37,11 @@ class AsyncDockerizedTerminal:
         self.default_timeout = default_timeout
         self._name: Optional[str] = None
         self._is_set_up = False
-        self._turn = asyncio.Lock()
+        self._turn: Optional[asyncio.Lock] = None
 
     async def init(self) -> None:
         """Starts the shell. RuntimeError when the directory cannot be had."""
-        self._name = f"terminal-{uuid.uuid4().hex[:12]}"
+        self._name, self._turn = f"terminal-{uuid.uuid4().hex[:12]}", asyncio.Lock()
         place = shlex.quote(self.working_dir)
         started = await self._send(f"mkdir -p -- {place} && cd -- {place} && {self._set_up_line()}", _SET_UP_SECONDS)
         if not started.ok:
@@ -55,7 +55,7 @@ class AsyncDockerizedTerminal:
         Raises CommandTimeoutError, a SandboxTimeoutError and a TimeoutError, after `timeout` seconds: the command is
         ended, and the next one starts clean. A command that Cloche ended for another reason has that as its last line.
         """
-        if self._name is None:
+        if self._name is None or self._turn is None:
             raise RuntimeError("Terminal not initialized")
         seconds = self.default_timeout if timeout is None else timeout
         async with self._turn:

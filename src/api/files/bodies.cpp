@@ -1,0 +1,237 @@
+#include "api/files/bodies.hpp"
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <limits>
+
+#include "api/files/paths.hpp"
+#include "auth/names.hpp"
+
+namespace cloche::api {
+
+namespace {
+
+constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t most_lines = 1'000'000;
+constexpr std::int64_t most_results = 10'000;
+constexpr std::int64_t most_context = 20;
+constexpr std::size_t most_files = 1'000;
+constexpr std::uint32_t default_mode = 0644;
+
+Result<std::uint64_t> count(JsonObject& body, std::string_view name, std::int64_t least, std::int64_t most,
+                            std::int64_t otherwise) {
+  CLOCHE_TRY(const std::int64_t number, body.number(name, least, most, otherwise));
+  return static_cast<std::uint64_t>(number);
+}
+
+Result<std::string> path_in(JsonObject& body, std::string text) {
+  if (auto checked = check_path(text); !checked) {
+    return fail(ErrorCode::invalid_argument, body.place_of("path") + ": " + checked.error().message);
+  }
+  return text;
+}
+Result<std::string> needed_path(JsonObject& body) {
+  CLOCHE_TRY(std::string text, body.text("path"));
+  return path_in(body, std::move(text));
+}
+// Of a directory to look in: the workspace when none is named.
+Result<std::string> path_or_workspace(JsonObject& body) {
+  CLOCHE_TRY(std::string text, body.text("path", "."));
+  return path_in(body, std::move(text));
+}
+
+Result<TextEncoding> encoding_in(JsonObject& body) {
+  CLOCHE_TRY(const std::string name, body.text("encoding", "utf-8"));
+  for (const auto each : {TextEncoding::utf_8, TextEncoding::latin_1, TextEncoding::replace}) {
+    if (name == to_string(each)) return each;
+  }
+  return fail(
+      ErrorCode::invalid_argument,
+      body.place_of("encoding") + R"( must be "utf-8", "latin-1" or "replace" (UTF-8 with U+FFFD for the rest))");
+}
+
+// "0644" in octal, or a number whose bits are meant. Only permission bits, and some of them.
+Result<std::uint32_t> mode_in(JsonObject& body, std::uint32_t otherwise) {
+  const json::value* found = body.find("mode");
+  if (found == nullptr) return otherwise;
+  const auto wrong = [&] {
+    return fail(
+        ErrorCode::invalid_argument,
+        body.place_of("mode") + R"( must be octal digits in a string, "0001" to "0777", or a number from 1 to 511)");
+  };
+  if (!found->is_string()) {
+    auto number = body.number("mode", 1, 0777);
+    if (!number) return wrong();
+    return static_cast<std::uint32_t>(*number);
+  }
+  std::string_view digits = found->get_string();
+  if (digits.starts_with("0o")) digits.remove_prefix(2);
+  constexpr std::size_t longest = 4;
+  if (digits.empty() || digits.size() > longest) return wrong();
+  std::uint32_t mode = 0;
+  for (const char digit : digits) {
+    if (digit < '0' || digit > '7') return wrong();
+    mode = mode * 8 + static_cast<std::uint32_t>(digit - '0');
+  }
+  if (mode == 0 || mode > 0777) return wrong();
+  return mode;
+}
+
+Result<std::string> content_in(JsonObject& body) {
+  if (body.has("content") == body.has("content_base64")) {
+    return fail(ErrorCode::invalid_argument, body.place_of("content") + " or content_base64 is wanted, one of the two");
+  }
+  return body.has("content") ? body.text("content") : body.base64("content_base64");
+}
+
+Result<session::FileToPack> file_in(JsonObject& about) {
+  session::FileToPack file;
+  CLOCHE_TRY(file.content, content_in(about));
+  CLOCHE_TRY(file.mode, mode_in(about, default_mode));
+  CLOCHE_CHECK(about.finish());
+  return file;
+}
+
+Result<session::FileToPack> named_file(std::string_view path, const json::value& value) {
+  if (auto checked = check_path(path); !checked) return fail(std::move(checked).error().at("files"));
+  const std::string where = "files[\"" + std::string(path) + "\"]";
+  session::FileToPack file;
+  if (const auto* text = value.if_string()) {
+    file.content = std::string(*text);
+  } else {
+    if (!value.is_object()) return fail(ErrorCode::invalid_argument, where + " must be a string or an object");
+    CLOCHE_TRY(JsonObject about, JsonObject::of(value, where));
+    CLOCHE_TRY(file, file_in(about));
+  }
+  file.path = path;
+  return file;
+}
+
+Result<session::FileToPack> listed_file(std::size_t index, const json::value& value) {
+  CLOCHE_TRY(JsonObject about, JsonObject::of(value, "files[" + std::to_string(index) + "]"));
+  CLOCHE_TRY(std::string path, needed_path(about));
+  CLOCHE_TRY(session::FileToPack file, file_in(about));
+  file.path = std::move(path);
+  return file;
+}
+
+}  // namespace
+
+std::string_view to_string(TextEncoding encoding) {
+  switch (encoding) {
+    case TextEncoding::utf_8: return "utf-8";
+    case TextEncoding::latin_1: return "latin-1";
+    case TextEncoding::replace: return "replace";
+  }
+  return "";
+}
+
+Result<SessionName> read_session_name(JsonObject& body) {
+  SessionName name;
+  if (body.has("tenant_id")) {
+    CLOCHE_TRY(name.tenant, body.text("tenant_id"));
+  }
+  CLOCHE_TRY(name.session, body.text("session_id"));
+  if (auto valid = auth::check_session_id(name.session); !valid) {
+    return fail(std::move(valid).error().at(body.place_of("session_id")));
+  }
+  return name;
+}
+
+Result<ReadTextBody> read_text_body(const json::value& body) {
+  CLOCHE_TRY(JsonObject fields, JsonObject::of(body, "the body"));
+  ReadTextBody read;
+  CLOCHE_TRY(read.where, read_session_name(fields));
+  CLOCHE_TRY(read.path, needed_path(fields));
+  CLOCHE_TRY(read.offset, count(fields, "offset", 0, largest, 0));
+  CLOCHE_TRY(read.limit, count(fields, "limit", 1, most_lines, static_cast<std::int64_t>(read.limit)));
+  CLOCHE_TRY(read.encoding, encoding_in(fields));
+  CLOCHE_CHECK(fields.finish());
+  return read;
+}
+
+Result<ReadBinaryBody> read_binary_body(const json::value& body) {
+  CLOCHE_TRY(JsonObject fields, JsonObject::of(body, "the body"));
+  ReadBinaryBody read;
+  CLOCHE_TRY(read.where, read_session_name(fields));
+  CLOCHE_TRY(read.path, needed_path(fields));
+  CLOCHE_TRY(read.offset, count(fields, "offset", 0, largest, 0));
+  if (fields.has("length")) {
+    CLOCHE_TRY(read.length, count(fields, "length", 1, largest, 1));
+    if (*read.length > static_cast<std::uint64_t>(largest) - read.offset) {
+      return fail(ErrorCode::invalid_argument, fields.place_of("length") + ": reaches further than files can");
+    }
+  }
+  CLOCHE_CHECK(fields.finish());
+  return read;
+}
+
+Result<WriteBody> read_write_body(const json::value& body) {
+  CLOCHE_TRY(JsonObject fields, JsonObject::of(body, "the body"));
+  WriteBody write;
+  CLOCHE_TRY(write.where, read_session_name(fields));
+  CLOCHE_TRY(write.path, needed_path(fields));
+  CLOCHE_TRY(write.content, content_in(fields));
+  CLOCHE_TRY(write.mode, mode_in(fields, 0));
+  CLOCHE_TRY(const bool append, fields.flag("append", false));
+  if (append) write.existing = WriteBody::Existing::append;
+  CLOCHE_CHECK(fields.finish());
+  return write;
+}
+
+Result<GrepBody> read_grep_body(const json::value& body) {
+  CLOCHE_TRY(JsonObject fields, JsonObject::of(body, "the body"));
+  GrepBody grep;
+  CLOCHE_TRY(grep.where, read_session_name(fields));
+  CLOCHE_TRY(grep.pattern, fields.text("pattern"));
+  CLOCHE_TRY(grep.path, path_or_workspace(fields));
+  CLOCHE_TRY(grep.glob, fields.text("glob", ""));
+  CLOCHE_TRY(grep.ignore_case, fields.flag("ignore_case", false));
+  CLOCHE_TRY(const std::int64_t context, fields.number("context", 0, most_context, 0));
+  grep.context = static_cast<std::uint32_t>(context);
+  CLOCHE_TRY(grep.limit, count(fields, "limit", 1, most_results, static_cast<std::int64_t>(grep.limit)));
+  CLOCHE_CHECK(fields.finish());
+  return grep;
+}
+
+Result<GlobBody> read_glob_body(const json::value& body) {
+  CLOCHE_TRY(JsonObject fields, JsonObject::of(body, "the body"));
+  GlobBody glob;
+  CLOCHE_TRY(glob.where, read_session_name(fields));
+  CLOCHE_TRY(glob.pattern, fields.text("pattern"));
+  CLOCHE_TRY(glob.path, path_or_workspace(fields));
+  CLOCHE_TRY(glob.limit, count(fields, "limit", 1, most_results, static_cast<std::int64_t>(glob.limit)));
+  CLOCHE_TRY(glob.hidden, fields.flag("hidden", false));
+  CLOCHE_CHECK(fields.finish());
+  return glob;
+}
+
+Result<std::vector<session::FileToPack>> read_copy_body(const json::value& body) {
+  CLOCHE_TRY(JsonObject fields, JsonObject::of(body, "the body"));
+  const json::value* listed = fields.find("files");
+  CLOCHE_CHECK(fields.finish());
+  const auto* by_name = listed == nullptr ? nullptr : listed->if_object();
+  const auto* in_order = listed == nullptr ? nullptr : listed->if_array();
+  if (by_name == nullptr && in_order == nullptr) {
+    return fail(ErrorCode::invalid_argument, "the body: files must be an object of paths, or a list");
+  }
+  const std::size_t size = by_name != nullptr ? by_name->size() : in_order->size();
+  if (size > most_files) {
+    return fail(ErrorCode::limit_reached,
+                "more than " + std::to_string(most_files) + " files; send them as a tar archive");
+  }
+  std::vector<session::FileToPack> files;
+  files.reserve(size);
+  for (std::size_t i = 0; in_order != nullptr && i < size; ++i) {
+    CLOCHE_TRY(session::FileToPack file, listed_file(i, (*in_order)[i]));
+    files.push_back(std::move(file));
+  }
+  if (by_name == nullptr) return files;
+  for (const auto& [path, value] : *by_name) {
+    CLOCHE_TRY(session::FileToPack file, named_file(path, value));
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+}  // namespace cloche::api

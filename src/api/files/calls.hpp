@@ -1,0 +1,65 @@
+// What file routes have in common: a body is read and checked before anything is done, then the session is found or
+// made, and the errors of both have their statuses.
+#pragma once
+
+#include <chrono>
+
+#include "api/call.hpp"
+#include "api/files/bodies.hpp"
+#include "http/server/json_body.hpp"
+#include "session/store.hpp"
+
+namespace cloche::api {
+
+// To get a session, which may have to wait for a sandbox.
+constexpr std::chrono::seconds session_patience{60};
+// For what is done in a sandbox at one go.
+constexpr std::chrono::seconds file_patience{60};
+// For what streams, while it makes progress.
+constexpr std::chrono::minutes stream_patience{30};
+
+// An error in the usual form, with a code of its own.
+Task<Status> answer_refusal(http::Exchange& exchange, unsigned status, std::string code, std::string message);
+
+// Passes the error on, but answers 413 where something does not fit: a file, the workspace, an answer.
+Task<Status> answer_file_error(http::Exchange& exchange, Error error);
+
+constexpr http::JsonLimits json_limits(Bytes most) { return {.size = most, .depth = 16}; }
+
+// The session named in the path, if it is there: `not_found`.
+Result<session::SessionUse> find_session(const Call& call, session::SessionStore& store);
+// The same, made if need be.
+Task<Result<session::SessionUse>> use_session(const Call& call, session::SessionStore& store);
+
+template <class Body>
+struct FileCall {
+  Result<Body> (*read)(const json::value&);
+  Task<Status> (*serve)(Call&, session::Session&, Body);
+  Bytes most;  // of the body
+};
+
+template <class Body>
+Task<Status> serve_file_call(session::SessionStore& store, FileCall<Body> how, Call& call) {
+  const http::JsonLimits limits = json_limits(how.most);
+  auto json = co_await http::read_json(call.exchange, limits);
+  if (!json) co_return fail(std::move(json).error());
+  Result<Body> body = how.read(*json);
+  if (!body) co_return fail(std::move(body).error());
+  *json = nullptr;  // not held while the work is done
+  auto tenant = call.tenant(body->where.tenant);
+  if (!tenant) co_return fail(std::move(tenant).error());
+  std::string id = body->where.session;
+  auto used = co_await store.use(std::move(*tenant), std::move(id), Deadline::after(session_patience));
+  if (!used) co_return fail(std::move(used).error());
+  const session::SessionUse use = std::move(*used);
+  auto served = co_await how.serve(call, *use, std::move(*body));
+  if (served) co_return served;
+  co_return co_await answer_file_error(call.exchange, std::move(served).error());
+}
+
+template <class Body>
+CallHandler file_call(session::SessionStore& store, FileCall<Body> how) {
+  return [&store, how](Call& call) { return serve_file_call<Body>(store, how, call); };
+}
+
+}  // namespace cloche::api

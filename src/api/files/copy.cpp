@@ -1,0 +1,125 @@
+#include "api/files/copy.hpp"
+
+#include <boost/json/object.hpp>
+
+#include "api/files/calls.hpp"
+#include "api/files/content.hpp"
+#include "api/files/paths.hpp"
+#include "http/server/json_body.hpp"
+
+namespace cloche::api {
+
+namespace {
+
+using session::Session;
+using session::SessionStore;
+
+constexpr Bytes most_json = mib(32);
+constexpr Bytes most_tar = mib(256);
+constexpr std::uint64_t most_entries = 10'000;
+constexpr Bytes most_out = mib(4096);
+
+enum class BodyForm { json, tar };
+
+Result<BodyForm> form_of(http::Exchange& exchange) {
+  std::string_view type = exchange.field("Content-Type");
+  type = http::without_blanks_around(type.substr(0, type.find(';')));
+  if (http::same_word(type, "application/x-tar") || http::same_word(type, "application/tar")) return BodyForm::tar;
+  if (http::check_json_type(exchange.field("Content-Type"))) return BodyForm::json;
+  std::string why = "the body must be application/json or application/x-tar, which is not compressed";
+  exchange.reject_body(415, why);
+  return fail(ErrorCode::unsupported, std::move(why));
+}
+
+Task<Status> unpack(Call& call, Session& session, Files::Source source) {
+  const auto sandbox = session.lease().shared();
+  auto files = sandbox->files();
+  FilePath workspace = FilePath::beneath(session.work_dir(), ".");
+  TarCaps caps;
+  caps.content = most_tar;
+  caps.entries = most_entries;
+  const Deadline deadline = Deadline::after(stream_patience);
+  auto unpacked = co_await files.unpack(std::move(workspace), std::move(source), caps, deadline);
+  if (!unpacked) co_return co_await answer_file_error(call.exchange, std::move(unpacked).error());
+  json::object answer;
+  answer["files"] = unpacked->entries;
+  answer["bytes"] = unpacked->content.count;
+  co_return co_await http::respond_json(call.exchange, 200, answer);
+}
+
+Task<Status> copy_json(SessionStore& store, Call& call) {
+  const http::JsonLimits limits = json_limits(most_json);
+  CLOCHE_CO_TRY(json::value body, co_await http::read_json(call.exchange, limits));
+  auto read = read_copy_body(body);
+  if (!read) co_return co_await answer_file_error(call.exchange, std::move(read).error());
+  body = nullptr;  // not held while the work is done
+  auto used = co_await use_session(call, store);
+  if (!used) co_return fail(std::move(used).error());
+  const session::SessionUse use = std::move(*used);
+  for (session::FileToPack& file : *read) {
+    CLOCHE_CO_TRY(file.path, workspace_file(file.path, use->work_dir()));
+  }
+  Files::Source source = session::tar_of(std::move(*read));
+  co_return co_await unpack(call, *use, std::move(source));
+}
+
+Task<Status> copy_tar(SessionStore& store, Call& call) {
+  auto used = co_await use_session(call, store);
+  if (!used) co_return fail(std::move(used).error());
+  const session::SessionUse use = std::move(*used);
+  call.exchange.allow_body(most_tar);
+  http::Exchange& exchange = call.exchange;
+  Files::Source source = [&exchange]() -> Task<Result<std::string>> {
+    auto piece = co_await exchange.read_some();
+    co_return piece;
+  };
+  co_return co_await unpack(call, *use, std::move(source));
+}
+
+}  // namespace
+
+Task<Status> copy_in(SessionStore& store, Call& call) {
+  CLOCHE_CO_TRY(const BodyForm form, form_of(call.exchange));
+  if (form == BodyForm::json) co_return co_await copy_json(store, call);
+  co_return co_await copy_tar(store, call);
+}
+
+Task<Status> copy_out(SessionStore& store, Call& call) {
+  CLOCHE_CO_TRY(const http::Query query, call.exchange.query());
+  const std::string wanted(query.find("path").value_or("."));
+  CLOCHE_CO_CHECK(check_path(wanted));
+  CLOCHE_CO_TRY(const session::SessionUse use, find_session(call, store));
+  CLOCHE_CO_TRY(const std::string path, workspace_path(wanted, use->work_dir()));
+  http::Exchange& exchange = call.exchange;
+  if (exchange.method() == "HEAD") {
+    http::Fields fields;
+    fields.emplace_back("Content-Type", "application/x-tar");
+    co_return co_await exchange.respond(200, std::move(fields), std::string());
+  }
+  const std::string name = use->key().id + ".tar";
+  std::uint64_t sent = 0;
+  Files::Sink sink = [&exchange, &name, &sent](std::string piece) -> Task<Status> {
+    // Begun with the first piece: until then there can be an error instead.
+    if (!exchange.is_answered()) {
+      http::Fields fields;
+      fields.emplace_back("Content-Type", "application/x-tar");
+      fields.emplace_back("Content-Disposition", "attachment; filename=\"" + name + "\"");
+      add_untrusted_content_fields(fields);
+      const std::optional<Bytes> unknown;
+      CLOCHE_CO_CHECK(co_await exchange.begin(200, std::move(fields), unknown));
+    }
+    sent += piece.size();
+    if (sent > most_out.count)
+      co_return fail(ErrorCode::limit_reached, "the archive is larger than " + to_string(most_out));
+    auto written = co_await exchange.write(piece);
+    co_return written;
+  };
+  const auto sandbox = use->lease().shared();
+  auto files = sandbox->files();
+  FilePath place = FilePath::beneath(use->work_dir(), path);
+  const Deadline deadline = Deadline::after(stream_patience);
+  CLOCHE_CO_CHECK(co_await files.pack(std::move(place), std::move(sink), deadline));
+  co_return co_await exchange.end();
+}
+
+}  // namespace cloche::api

@@ -1,0 +1,219 @@
+#include "api/files/routes.hpp"
+
+#include <boost/json/object.hpp>
+
+#include "api/files/calls.hpp"
+#include "api/files/content.hpp"
+#include "api/files/copy.hpp"
+#include "api/files/lines.hpp"
+#include "api/files/matches.hpp"
+#include "api/files/paths.hpp"
+#include "api/files/text.hpp"
+#include "auth/crypto.hpp"
+#include "http/server/json_body.hpp"
+#include "session/artifacts.hpp"
+
+namespace cloche::api {
+
+namespace {
+
+using session::Session;
+using session::SessionStore;
+
+constexpr Bytes small_body = kib(64);
+constexpr Bytes content_body = mib(32);  // text or base64 in JSON
+constexpr Bytes most_binary = mib(16);   // in JSON; the raw form has no cap
+constexpr Bytes looked_at = kib(4);      // of a file, for its type
+
+// A place below the workspace, and the sandbox that has it, for as long as it is used.
+struct Place {
+  std::shared_ptr<LiveSandbox> sandbox;
+  std::string path;  // below the workspace
+  FilePath file;
+};
+
+Result<Place> place_in(Session& session, std::string_view path) {
+  CLOCHE_TRY(std::string clean, workspace_path(path, session.work_dir()));
+  FilePath file = FilePath::beneath(session.work_dir(), clean);
+  return Place{session.lease().shared(), std::move(clean), std::move(file)};
+}
+
+// Feeds the file to the window, as much of it as the window wants; the file's size.
+Task<Result<std::uint64_t>> scan(const Place& place, LineWindow& window) {
+  const Deadline deadline = Deadline::after(file_patience);
+  auto files = place.sandbox->files();
+  CLOCHE_CO_TRY(const FileEntry entry, co_await files.stat(place.file, Links::follow, deadline));
+  bool stopped = false;
+  Files::Sink sink = [&](std::string piece) -> Task<Status> {
+    window.take(piece);
+    stopped = window.has_enough();
+    if (stopped) co_return fail(ErrorCode::cancelled, "enough was read");
+    co_return Status{};
+  };
+  const FileRange whole;
+  auto read = co_await files.read_stream(place.file, whole, std::move(sink), deadline);
+  if (!read && !stopped) co_return fail(std::move(read).error());
+  if (!stopped) window.end();
+  co_return entry.size;
+}
+
+Task<Status> read_text(Call& call, Session& session, ReadTextBody body) {
+  CLOCHE_CO_TRY(const Place place, place_in(session, body.path));
+  const LineCaps caps;
+  LineWindow window(body.offset, body.limit, caps);
+  CLOCHE_CO_TRY(const std::uint64_t size, co_await scan(place, window));
+  if (!window.reached()) {
+    co_return fail(ErrorCode::invalid_argument, "line " + std::to_string(body.offset) + " is not in the first " +
+                                                    to_string(caps.scanned) + " of the file; see /read_binary");
+  }
+  auto text = to_text(window.take_content(), body.encoding);
+  if (!text) {
+    co_return co_await answer_refusal(call.exchange, 400, "not_text",
+                                      "these lines are not UTF-8; ask for the encoding \"latin-1\" or \"replace\", or "
+                                      "use /read_binary");
+  }
+  json::object answer;
+  answer["path"] = place.path;
+  answer["content"] = std::move(*text);
+  answer["offset"] = body.offset;
+  answer["limit"] = body.limit;
+  answer["lines"] = window.kept_lines();
+  answer["truncated"] = window.more_follows() || window.cut_lines() > 0;
+  answer["next_offset"] = nullptr;
+  if (window.more_follows()) answer["next_offset"] = body.offset + window.kept_lines();
+  answer["cut_lines"] = window.cut_lines();
+  answer["total_lines"] = window.total_lines();
+  answer["total_lines_exact"] = window.total_is_exact();
+  answer["encoding"] = to_string(body.encoding);
+  answer["size"] = size;
+  co_return co_await http::respond_json(call.exchange, 200, answer);
+}
+
+bool wants_raw_bytes(const http::Exchange& exchange) {
+  std::string_view accept = exchange.field("Accept");
+  while (!accept.empty()) {
+    const auto comma = std::min(accept.find(','), accept.size());
+    const std::string_view range = accept.substr(0, comma);
+    const auto type = http::without_blanks_around(range.substr(0, range.find(';')));
+    if (http::same_word(type, "application/octet-stream")) return true;
+    accept.remove_prefix(std::min(comma + 1, accept.size()));
+  }
+  return false;
+}
+
+Task<Status> read_raw(Call& call, Session& session, ReadBinaryBody body) {
+  const bool is_part = body.offset > 0 || body.length;
+  if (!is_part) co_return co_await send_file(call.exchange, session, std::move(body.path));
+  if (!call.exchange.field("Range").empty()) {
+    co_return fail(ErrorCode::invalid_argument,
+                   "a Range header, and offset or length in the body: send one of the two");
+  }
+  const FileRange part{body.offset, body.length.value_or(0)};
+  co_return co_await send_part(call.exchange, session, std::move(body.path), part);
+}
+
+Task<Status> read_binary(Call& call, Session& session, ReadBinaryBody body) {
+  if (wants_raw_bytes(call.exchange)) co_return co_await read_raw(call, session, std::move(body));
+  CLOCHE_CO_TRY(const Place place, place_in(session, body.path));
+  const Deadline deadline = Deadline::after(file_patience);
+  auto files = place.sandbox->files();
+  const FileRange range{body.offset, body.length.value_or(0)};
+  CLOCHE_CO_TRY(const ReadResult read, co_await files.read(place.file, range, most_binary, deadline));
+  std::string beginning = read.bytes.substr(0, looked_at.count);
+  if (body.offset > 0) {
+    const FileRange first{0, looked_at.count};
+    CLOCHE_CO_TRY(ReadResult head, co_await files.read(place.file, first, looked_at, deadline));
+    beginning = std::move(head.bytes);
+  }
+  json::object answer;
+  answer["path"] = place.path;
+  answer["content"] = encode_base64(read.bytes);
+  answer["offset"] = body.offset;
+  answer["length"] = read.bytes.size();
+  answer["size"] = read.total_size;
+  answer["content_type"] = session::content_type_of(place.path, beginning);
+  answer["sha256"] = auth::to_hex(auth::sha256(read.bytes));
+  answer["truncated"] = read.cut;
+  co_return co_await http::respond_json(call.exchange, 200, answer);
+}
+
+Task<Status> write(Call& call, Session& session, WriteBody body) {
+  CLOCHE_CO_TRY(const Place place, place_in(session, body.path));
+  const Deadline deadline = Deadline::after(file_patience);
+  auto files = place.sandbox->files();
+  const bool append = body.existing == WriteBody::Existing::append;
+  std::uint64_t size = body.content.size();
+  WriteOptions options;
+  options.mode = body.mode;
+  options.existing = append ? WriteOptions::Existing::append : WriteOptions::Existing::replace;
+  CLOCHE_CO_CHECK(co_await files.write(place.file, std::move(body.content), options, deadline));
+  if (append) {
+    CLOCHE_CO_TRY(const FileEntry entry, co_await files.stat(place.file, Links::follow, deadline));
+    size = entry.size;
+  }
+  json::object answer;
+  answer["path"] = place.path;
+  answer["size"] = size;
+  co_return co_await http::respond_json(call.exchange, 200, answer);
+}
+
+Task<Status> grep(Call& call, Session& session, GrepBody body) {
+  CLOCHE_CO_TRY(const Place place, place_in(session, body.path));
+  const Deadline deadline = Deadline::after(file_patience);
+  auto files = place.sandbox->files();
+  // Matches in a directory are told by their paths in it, those in a file by the file's name.
+  CLOCHE_CO_TRY(const FileEntry entry, co_await files.stat(place.file, Links::follow, deadline));
+  GrepOptions options;
+  options.glob = std::move(body.glob);
+  options.letter_case = body.ignore_case ? GrepOptions::Case::ignore : GrepOptions::Case::exact;
+  options.context_lines = body.context;
+  options.most = body.limit;
+  CLOCHE_CO_TRY(const GrepResult found,
+                co_await files.grep(place.file, std::move(body.pattern), std::move(options), deadline));
+  const auto searched = entry.type == FileType::directory ? Searched::directory : Searched::file;
+  const json::value answer = matches_to_json(found, place.path, searched, body.context);
+  co_return co_await http::respond_json(call.exchange, 200, answer);
+}
+
+Task<Status> glob(Call& call, Session& session, GlobBody body) {
+  CLOCHE_CO_TRY(const Place place, place_in(session, body.path));
+  const Deadline deadline = Deadline::after(file_patience);
+  auto files = place.sandbox->files();
+  GlobOptions options;
+  options.hidden = body.hidden ? GlobOptions::Hidden::match : GlobOptions::Hidden::skip;
+  options.most = body.limit;
+  CLOCHE_CO_TRY(const EntryList found, co_await files.glob(place.file, std::move(body.pattern), options, deadline));
+  const json::value answer = entries_to_json(found, place.path);
+  co_return co_await http::respond_json(call.exchange, 200, answer);
+}
+
+Task<Status> get_file(SessionStore& store, Call& call) {
+  const std::string_view rest = call.path["path"];
+  const auto count = static_cast<std::size_t>(std::ranges::count(rest, '/')) + 1;
+  CLOCHE_CO_TRY(std::string path, path_of_segments(call.exchange.target().segments, count));
+  CLOCHE_CO_CHECK(check_path(path));
+  CLOCHE_CO_TRY(const session::SessionUse use, find_session(call, store));
+  auto sent = co_await send_file(call.exchange, *use, std::move(path));
+  co_return sent;
+}
+
+}  // namespace
+
+void add_file_routes(CallRouter& router, SessionStore& store) {
+  const FileCall<ReadTextBody> read{read_text_body, read_text, small_body};
+  const FileCall<ReadBinaryBody> read_bytes{read_binary_body, read_binary, small_body};
+  const FileCall<WriteBody> written{read_write_body, write, content_body};
+  const FileCall<GrepBody> searched{read_grep_body, grep, small_body};
+  const FileCall<GlobBody> listed{read_glob_body, glob, small_body};
+  router.add("POST", "/read", file_call(store, read));
+  router.add("POST", "/read_binary", file_call(store, read_bytes));
+  router.add("POST", "/write", file_call(store, written));
+  router.add("POST", "/grep", file_call(store, searched));
+  router.add("POST", "/glob", file_call(store, listed));
+  router.add("POST", "/sessions/{tenant}/{session}/copy", [&store](Call& call) { return copy_in(store, call); });
+  router.add("GET", "/sessions/{tenant}/{session}/copy", [&store](Call& call) { return copy_out(store, call); });
+  router.add("GET", "/sessions/{tenant}/{session}/files/{path...}",
+             [&store](Call& call) { return get_file(store, call); });
+}
+
+}  // namespace cloche::api

@@ -1,0 +1,189 @@
+#include "api/leases/bodies.hpp"
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <charconv>
+
+#include "api/json_object.hpp"
+#include "core/utf8.hpp"
+
+namespace cloche::api {
+
+namespace {
+
+constexpr std::chrono::seconds longest_command{3600};
+constexpr std::chrono::seconds default_command{30};
+constexpr std::chrono::seconds default_request{5};
+constexpr std::int64_t default_most = 1048576;
+
+Status read_one_file(FileTree& files, const json::value& value, std::string_view fallback) {
+  CLOCHE_TRY(auto file, JsonObject::of(value, "submission_files"));
+  CLOCHE_TRY(std::string name, file.text("filename", std::string(fallback)));
+  CLOCHE_TRY(std::string content, file.text("content"));
+  if (name.empty()) return fail(ErrorCode::invalid_argument, "submission_files: filename is missing");
+  files[std::move(name)] = std::move(content);
+  return {};
+}
+
+Result<CommandOptions> read_options(JsonObject& body) {
+  CommandOptions options;
+  CLOCHE_TRY(options.timeout, body.seconds("timeout", longest_command, default_command));
+  CLOCHE_TRY(options.work_dir, body.text("workdir", ""));
+  return options;
+}
+
+// What requests makes a string of: numbers and truth values too.
+Result<std::string> scalar_text(const json::value& value, const std::string& where) {
+  if (value.is_string()) return std::string(value.get_string());
+  if (value.is_bool()) return std::string(value.get_bool() ? "True" : "False");
+  if (value.is_number()) return json::serialize(value);
+  return fail(ErrorCode::invalid_argument, where + " must have strings or numbers as values");
+}
+
+Result<NameValues> read_pairs(JsonObject& from, std::string_view name) {
+  NameValues pairs;
+  const json::value* found = from.find(name);
+  if (found == nullptr) return pairs;
+  if (!found->is_object()) return fail(ErrorCode::invalid_argument, from.place_of(name) + " must be an object");
+  for (const auto& [key, value] : found->get_object()) {
+    if (value.is_array()) {
+      for (const json::value& each : value.get_array()) {
+        CLOCHE_TRY(std::string text, scalar_text(each, from.place_of(name)));
+        pairs.emplace_back(std::string(key), std::move(text));
+      }
+      continue;
+    }
+    if (value.is_null()) continue;
+    CLOCHE_TRY(std::string text, scalar_text(value, from.place_of(name)));
+    pairs.emplace_back(std::string(key), std::move(text));
+  }
+  return pairs;
+}
+
+}  // namespace
+
+Result<FileTree> read_submission_files(const json::value& value) {
+  CLOCHE_TRY(auto body, JsonObject::of(value, "the body"));
+  FileTree files;
+  const json::value* found = body.find("submission_files");
+  if (found == nullptr) return fail(ErrorCode::invalid_argument, "the body: submission_files is missing");
+  if (found->is_object()) {
+    for (const auto& [name, file] : found->get_object()) CLOCHE_CHECK(read_one_file(files, file, name));
+  } else if (found->is_array()) {
+    for (const json::value& file : found->get_array()) CLOCHE_CHECK(read_one_file(files, file, ""));
+  } else {
+    return fail(ErrorCode::invalid_argument, "the body: submission_files must be an object or a list");
+  }
+  return files;
+}
+
+Result<std::vector<Asset>> read_assets(const json::value& value, std::string_view field) {
+  CLOCHE_TRY(auto body, JsonObject::of(value, "the body"));
+  std::vector<Asset> assets;
+  const json::value* found = body.find(field);
+  if (found == nullptr) return assets;
+  if (!found->is_array()) return fail(ErrorCode::invalid_argument, body.place_of(field) + " must be a list");
+  for (const json::value& each : found->get_array()) {
+    CLOCHE_TRY(auto given, JsonObject::of(each, std::string(field)));
+    Asset asset;
+    CLOCHE_TRY(asset.target, given.text("target"));
+    CLOCHE_TRY(asset.content, given.base64("content"));
+    CLOCHE_TRY(const bool read_only, given.flag("read_only", true));
+    asset.access = read_only ? Access::read_only : Access::read_write;
+    assets.push_back(std::move(asset));
+  }
+  return assets;
+}
+
+Result<CommandCall> read_command(const json::value& value) {
+  CLOCHE_TRY(auto body, JsonObject::of(value, "the body"));
+  CommandCall call;
+  CLOCHE_TRY(call.command, body.text("command"));
+  CLOCHE_TRY(call.options, read_options(body));
+  return call;
+}
+
+Result<BatchCall> read_batch(const json::value& value) {
+  CLOCHE_TRY(auto body, JsonObject::of(value, "the body"));
+  BatchCall call;
+  CLOCHE_TRY(call.lines, body.texts("commands"));
+  if (body.has("program_command")) {
+    CLOCHE_TRY(call.program, body.text("program_command"));
+  }
+  CLOCHE_TRY(call.options, read_options(body));
+  return call;
+}
+
+Result<AppRequest> read_app_request(const json::value& value) {
+  CLOCHE_TRY(auto body, JsonObject::of(value, "the body"));
+  AppRequest request;
+  CLOCHE_TRY(request.method, body.text("method"));
+  CLOCHE_TRY(request.endpoint, body.text("endpoint"));
+  const json::value none = json::object();
+  const json::value* given = body.find("kwargs");
+  CLOCHE_TRY(auto kwargs, JsonObject::of(given == nullptr ? none : *given, "kwargs"));
+  CLOCHE_TRY(request.params, read_pairs(kwargs, "params"));
+  CLOCHE_TRY(request.headers, read_pairs(kwargs, "headers"));
+  if (const json::value* sent = kwargs.find("json")) request.json = json::serialize(*sent);
+  if (const json::value* data = kwargs.find("data")) {
+    if (data->is_string()) {
+      request.data = std::string(data->get_string());
+    } else {
+      CLOCHE_TRY(request.form, read_pairs(kwargs, "data"));
+    }
+  }
+  CLOCHE_TRY(request.timeout, kwargs.seconds("timeout", longest_command, default_request));
+  return request;
+}
+
+Result<FileQuery> read_file_query(const http::Query& query) {
+  FileQuery wanted;
+  const auto path = query.find("path");
+  if (!path || path->empty()) return fail(ErrorCode::invalid_argument, "the query: path is missing");
+  wanted.path = *path;
+  const std::string_view most = query.find("max_bytes").value_or(std::string_view());
+  std::int64_t bytes = default_most;
+  if (!most.empty()) {
+    const auto [end, error] = std::from_chars(most.data(), most.data() + most.size(), bytes);
+    if (error != std::errc() || end != most.data() + most.size() || bytes < 1 || bytes > (std::int64_t{1} << 30)) {
+      return fail(ErrorCode::invalid_argument, "the query: max_bytes must be a number from 1 to 1073741824");
+    }
+  }
+  wanted.most = Bytes{static_cast<std::uint64_t>(bytes)};
+  return wanted;
+}
+
+json::object to_json(const CommandResponse& response) {
+  json::object body;
+  body["stdout"] = to_utf8(response.out);
+  body["stderr"] = to_utf8(response.err);
+  body["exit_code"] = response.exit_code;
+  body["execution_time"] = std::chrono::duration<double>(response.execution_time).count();
+  body["category"] = to_string(response.category);
+  return body;
+}
+
+json::object to_json(const ExtractedFile& file) {
+  json::object body;
+  body["path"] = to_utf8(file.path);
+  body["content_bytes"] = encode_base64(file.content);
+  body["size"] = file.size;
+  body["content_text"] = file.text ? json::value(*file.text) : json::value();
+  body["encoding"] = file.encoding.empty() ? json::value() : json::value(file.encoding);
+  return body;
+}
+
+json::object to_json(const AppResponse& response) {
+  json::object headers;
+  for (const auto& [name, value] : response.headers) headers[to_utf8(name)] = to_utf8(value);
+  json::object body;
+  body["status_code"] = response.status_code;
+  body["text"] = to_utf8(response.content);
+  body["headers"] = std::move(headers);
+  body["content"] = encode_base64(response.content);
+  body["ok"] = response.ok();
+  return body;
+}
+
+}  // namespace cloche::api

@@ -1,0 +1,74 @@
+#include "api/leases/book.hpp"
+
+#include "core/ids.hpp"
+
+namespace cloche::api {
+
+namespace {
+
+constexpr std::uint16_t app_port = 8000;
+
+Error no_such_lease() { return {ErrorCode::not_found, "Sandbox not found"}; }
+
+// The words that clients of this interface look for.
+Error in_their_words(Error error, const pool::WarmPool& pool, const std::string& language) {
+  if (error.code != ErrorCode::limit_reached) return error;
+  const PoolStats stats = pool.stats();
+  error.message = "No idle sandboxes available for language " + language + ". All " + std::to_string(stats.total) +
+                  " sandboxes are busy (scale_limit: " + std::to_string(stats.scale_limit) + ")";
+  return error;
+}
+
+}  // namespace
+
+Task<Result<std::string>> LeaseBook::lend(Language language, std::string tenant) {
+  forget_ended();
+  CLOCHE_CO_TRY(const auto place, runner::Workplace::find(runner_.manager(), language, tenant));
+  CLOCHE_CO_TRY(const auto pool, runner_.manager().find(place.profile));
+  ClaimOptions options;
+  options.tenant = tenant;
+  options.at_limit = AtLimit::fail;
+  auto lease = co_await pool->claim(std::move(options));
+  if (!lease) co_return fail(in_their_words(std::move(lease).error(), *pool, language.name));
+  auto entry = std::make_shared<Entry>();
+  entry->container =
+      std::make_unique<runner::Container>(lease->shared(), lease->binding(), runner_.languages(), language, app_port);
+  entry->lease = std::move(*lease);
+  entry->language = language.name;
+  entry->tenant = std::move(tenant);
+  std::string id = random_hex(16);
+  entries_.emplace(id, std::move(entry));
+  co_return id;
+}
+
+Result<std::shared_ptr<LeaseBook::Entry>> LeaseBook::find(const std::string& id, const std::string& tenant) {
+  const auto found = entries_.find(id);
+  if (found == entries_.end() || found->second->tenant != tenant || !found->second->lease) return fail(no_such_lease());
+  return found->second;
+}
+
+Result<std::shared_ptr<LeaseBook::Entry>> LeaseBook::take_out(const std::string& id, const std::string& tenant) {
+  const auto found = entries_.find(id);
+  if (found == entries_.end() || found->second->tenant != tenant) return fail(no_such_lease());
+  auto entry = std::move(found->second);
+  entries_.erase(found);
+  return entry;
+}
+
+Status LeaseBook::give_back(const std::string& id, const std::string& tenant) {
+  CLOCHE_TRY(const auto entry, take_out(id, tenant));
+  entry->lease.give_back();
+  return {};
+}
+
+Status LeaseBook::destroy(const std::string& id, const std::string& tenant) {
+  CLOCHE_TRY(const auto entry, take_out(id, tenant));
+  entry->lease.destroy();
+  return {};
+}
+
+void LeaseBook::forget_ended() {
+  std::erase_if(entries_, [](const auto& entry) { return entry.second->lease->lost().has_value(); });
+}
+
+}  // namespace cloche::api

@@ -1,0 +1,249 @@
+#include "api/leases/routes.hpp"
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "api/errors.hpp"
+#include "api/json_object.hpp"
+#include "api/leases/bodies.hpp"
+#include "api/leases/execute_body.hpp"
+#include "http/server/json_body.hpp"
+
+namespace cloche::api {
+
+namespace {
+
+using http::Exchange;
+
+// Files travel in JSON, base64 among them.
+constexpr http::JsonLimits body_limits{.size = mib(64), .depth = 16};
+
+unsigned status_of(const Error& error) {
+  if (error.code == ErrorCode::limit_reached) return 400;
+  return answer_for(error.code).status;
+}
+
+Task<> answer_detail(Exchange& exchange, unsigned status, std::string detail) {
+  json::object body;
+  body["detail"] = status == 500 ? "something failed inside" : detail;
+  [[maybe_unused]] auto sent = co_await http::respond_json(exchange, status, body);
+}
+
+Task<> answer(Exchange& exchange, Result<json::object> body) {
+  if (!body) {
+    co_await answer_detail(exchange, status_of(body.error()), body.error().message);
+    co_return;
+  }
+  [[maybe_unused]] auto sent = co_await http::respond_json(exchange, 200, *body);
+}
+
+json::object success() {
+  json::object body;
+  body["status"] = "success";
+  return body;
+}
+
+Task<Result<json::object>> prepare(std::shared_ptr<LeaseBook::Entry> entry, json::value body) {
+  CLOCHE_CO_TRY(FileTree files, read_submission_files(body));
+  auto prepared = co_await entry->container->prepare_workdir(std::move(files));
+  if (!prepared) co_return fail(std::move(prepared).error());
+  co_return success();
+}
+
+Task<Result<json::object>> inject(std::shared_ptr<LeaseBook::Entry> entry, json::value body) {
+  CLOCHE_CO_TRY(auto assets, read_assets(body, "resolved_assets"));
+  auto injected = co_await entry->container->inject_assets(std::move(assets));
+  if (!injected) co_return fail(std::move(injected).error());
+  co_return success();
+}
+
+Task<Result<json::object>> run(std::shared_ptr<LeaseBook::Entry> entry, json::value body) {
+  CLOCHE_CO_TRY(CommandCall call, read_command(body));
+  auto ran = co_await entry->container->run_command(std::move(call.command), std::move(call.options));
+  if (!ran) co_return fail(std::move(ran).error());
+  co_return to_json(*ran);
+}
+
+Task<Result<json::object>> run_batch(std::shared_ptr<LeaseBook::Entry> entry, json::value body) {
+  CLOCHE_CO_TRY(BatchCall call, read_batch(body));
+  auto ran =
+      co_await entry->container->run_commands(std::move(call.lines), std::move(call.program), std::move(call.options));
+  if (!ran) co_return fail(std::move(ran).error());
+  co_return to_json(*ran);
+}
+
+Task<Result<json::object>> request(std::shared_ptr<LeaseBook::Entry> entry, json::value body) {
+  CLOCHE_CO_TRY(AppRequest call, read_app_request(body));
+  auto answered = co_await entry->container->make_request(std::move(call));
+  if (!answered) co_return fail(std::move(answered).error());
+  co_return to_json(*answered);
+}
+
+// What a route does with the body in a lease.
+using LeaseWork = std::function<Task<Result<json::object>>(std::shared_ptr<LeaseBook::Entry>, json::value)>;
+
+// Whether what a route does counts as one of the tenant's runs.
+enum class Counted { as_run, not_at_all };
+
+// A place among the tenant's runs. Where there is none the answer has been given, and the error says so.
+Task<Result<auth::QuotaTicket>> begin_run(auth::Quotas& quotas, Call& call) {
+  CLOCHE_CO_TRY(const auth::AuthorizedTenant tenant, call.tenant(std::nullopt));
+  auto ticket = quotas.begin_run(tenant);
+  if (ticket) co_return std::move(*ticket);
+  auth::OverQuota over = std::move(ticket).error();
+  Error error = over;
+  co_await answer_over_quota(call.exchange, std::move(over), ErrorForm::detail);
+  co_return fail(std::move(error));
+}
+
+Task<Status> work_in_lease(LeaseBook& book, auth::Quotas& quotas, Counted counted, const LeaseWork& work, Call& call) {
+  auto entry = book.find(std::string(call.path["id"]), call.principal.tenant);
+  if (!entry) {
+    co_await answer_detail(call.exchange, 404, entry.error().message);
+    co_return Status{};
+  }
+  auto body = co_await http::read_json(call.exchange, body_limits);
+  if (!body) {
+    const unsigned status = body.error().code == ErrorCode::limit_reached ? 413 : 422;
+    co_await answer_detail(call.exchange, status, body.error().message);
+    co_return Status{};
+  }
+  auth::QuotaTicket ticket;
+  if (counted == Counted::as_run) {
+    CLOCHE_CO_TRY(ticket, co_await begin_run(quotas, call));
+  }
+  auto done = co_await work(std::move(*entry), std::move(*body));
+  co_await answer(call.exchange, std::move(done));
+  co_return Status{};
+}
+
+Task<Status> lend(LeaseBook& book, const LanguageRegistry& languages, Call& call) {
+  const auto language = languages.find(std::string(call.path["language"]));
+  if (!language) {
+    co_await answer_detail(call.exchange, 422, language.error().message);
+    co_return Status{};
+  }
+  std::string tenant = call.principal.tenant;
+  auto id = co_await book.lend(*language, std::move(tenant));
+  if (!id) {
+    co_await answer_detail(call.exchange, status_of(id.error()), id.error().message);
+    co_return Status{};
+  }
+  json::object body;
+  body["sandbox_id"] = *id;
+  co_await answer(call.exchange, std::move(body));
+  co_return Status{};
+}
+
+Task<Status> read_out(LeaseBook& book, Call& call) {
+  Exchange& exchange = call.exchange;
+  auto entry = book.find(std::string(call.path["id"]), call.principal.tenant);
+  if (!entry) {
+    co_await answer_detail(exchange, 404, entry.error().message);
+    co_return Status{};
+  }
+  const auto query = exchange.query();
+  const auto wanted = query ? read_file_query(*query) : Result<FileQuery>(std::unexpected(query.error()));
+  if (!wanted) {
+    co_await answer_detail(exchange, 422, wanted.error().message);
+    co_return Status{};
+  }
+  auto file = co_await (*entry)->container->extract_file(wanted->path, wanted->most);
+  if (!file) {
+    const unsigned status = file.error().code == ErrorCode::limit_reached ? 400 : status_of(file.error());
+    co_await answer_detail(exchange, status, file.error().message);
+    co_return Status{};
+  }
+  co_await answer(exchange, to_json(*file));
+  co_return Status{};
+}
+
+Task<Status> execute(runner::CodeRunner& runner, auth::Quotas& quotas, Call& call) {
+  Exchange& exchange = call.exchange;
+  auto body = co_await http::read_json(exchange, body_limits);
+  if (!body) {
+    co_await answer_detail(exchange, 422, body.error().message);
+    co_return Status{};
+  }
+  auto submission = read_submission(*body);
+  if (!submission) {
+    co_await answer_detail(exchange, 422, submission.error().message);
+    co_return Status{};
+  }
+  if (auto known = runner.languages().find(submission->program.language); !known) {
+    co_await answer_detail(exchange, 422, known.error().message);
+    co_return Status{};
+  }
+  submission->tenant = call.principal.tenant;
+  CLOCHE_CO_TRY(const auth::QuotaTicket ticket, co_await begin_run(quotas, call));
+  auto report = co_await runner.run(std::move(*submission));
+  if (!report) {
+    co_await answer_detail(exchange, status_of(report.error()), report.error().message);
+    co_return Status{};
+  }
+  co_await answer(exchange, to_results(*report));
+  co_return Status{};
+}
+
+Task<Status> end_lease(Exchange& exchange, Status ended) {
+  Result<json::object> body = success();
+  if (!ended) body = fail(std::move(ended).error());
+  co_await answer(exchange, std::move(body));
+  co_return Status{};
+}
+
+json::object stats_of(pool::Manager& manager) {
+  json::object all;
+  for (const auto& [name, stats] : manager.stats()) {
+    json::object pool;
+    pool["idle"] = stats.idle;
+    pool["active"] = stats.active;
+    pool["total"] = stats.total;
+    pool["pool_size"] = stats.pool_size;
+    pool["scale_limit"] = stats.scale_limit;
+    pool["utilization"] = std::round(stats.utilization * 10) / 10;
+    all[name] = std::move(pool);
+  }
+  return all;
+}
+
+Task<Status> tell_stats(Exchange& exchange, pool::Manager& manager) {
+  Result<json::object> stats = stats_of(manager);
+  co_await answer(exchange, std::move(stats));
+  co_return Status{};
+}
+
+}  // namespace
+
+void add_lease_routes(http::Router<http::RouteHandler>& router, const FrontDoor& door, LeaseBook& book,
+                      runner::CodeRunner& runner, auth::Quotas& quotas) {
+  const auto add = [&](std::string method, std::string_view pattern, CallHandler handler) {
+    router.add(std::move(method), pattern, door.guard(std::move(handler), ErrorForm::detail));
+  };
+  const auto add_work = [&](std::string_view pattern, Counted counted, LeaseWork work) {
+    add("POST", pattern, [&book, &quotas, counted, work = std::move(work)](Call& call) {
+      return work_in_lease(book, quotas, counted, work, call);
+    });
+  };
+  add("POST", "/sandboxes/{language}", [&book, &runner](Call& call) { return lend(book, runner.languages(), call); });
+  add_work("/sandboxes/{id}/prepare", Counted::not_at_all, prepare);
+  add_work("/sandboxes/{id}/inject", Counted::not_at_all, inject);
+  add_work("/sandboxes/{id}/run", Counted::as_run, run);
+  add_work("/sandboxes/{id}/run-batch", Counted::as_run, run_batch);
+  add_work("/sandboxes/{id}/request", Counted::not_at_all, request);
+  add("GET", "/sandboxes/{id}/files", [&book](Call& call) { return read_out(book, call); });
+  // The same paths as those of {language} above, and so the same name.
+  add("DELETE", "/sandboxes/{language}", [&book](Call& call) {
+    auto ended = book.give_back(std::string(call.path["language"]), call.principal.tenant);
+    return end_lease(call.exchange, std::move(ended));
+  });
+  add("DELETE", "/sandboxes/{id}/destroy", [&book](Call& call) {
+    auto ended = book.destroy(std::string(call.path["id"]), call.principal.tenant);
+    return end_lease(call.exchange, std::move(ended));
+  });
+  add("GET", "/stats", [&runner](Call& call) { return tell_stats(call.exchange, runner.manager()); });
+  add("POST", "/api/v1/execute", [&runner, &quotas](Call& call) { return execute(runner, quotas, call); });
+}
+
+}  // namespace cloche::api

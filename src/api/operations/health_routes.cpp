@@ -1,0 +1,50 @@
+#include "api/operations/health_routes.hpp"
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include "http/server/json_body.hpp"
+
+namespace cloche::api {
+
+namespace {
+
+namespace json = boost::json;
+
+// Ready: no pool that wants warm sandboxes stands there without any.
+json::array lacks_of(const pool::Manager& pools) {
+  json::array lacks;
+  for (const auto& [name, stats] : pools.stats()) {
+    if (stats.pool_size == 0 || stats.idle + stats.active > 0) continue;
+    json::object lack;
+    lack["pool"] = name;
+    lack["why"] = stats.create_failures > 0 ? "its sandboxes cannot be made; see the log" : "it is still being filled";
+    lacks.push_back(std::move(lack));
+  }
+  return lacks;
+}
+
+Task<> health(http::Exchange& exchange) {
+  json::object body;
+  body["status"] = "ok";
+  [[maybe_unused]] auto sent = co_await http::respond_json(exchange, 200, body);
+}
+
+Task<> readiness(const pool::Manager& pools, http::Exchange& exchange) {
+  json::array lacks = lacks_of(pools);
+  const bool ready = lacks.empty();
+  json::object body;
+  body["status"] = ready ? "ready" : "not ready";
+  if (!ready) body["lacks"] = std::move(lacks);
+  [[maybe_unused]] auto sent = co_await http::respond_json(exchange, ready ? 200 : 503, body);
+}
+
+}  // namespace
+
+void add_health_routes(http::Router<http::RouteHandler>& router, pool::Manager& pools) {
+  router.add("GET", "/healthz", [](http::Exchange& exchange, const http::PathParameters&) { return health(exchange); });
+  router.add("GET", "/readyz",
+             [&pools](http::Exchange& exchange, const http::PathParameters&) { return readiness(pools, exchange); });
+}
+
+}  // namespace cloche::api

@@ -1,0 +1,91 @@
+#include "api/proxy/routes.hpp"
+
+#include "api/files/calls.hpp"
+
+namespace cloche::api {
+
+namespace {
+
+using session::SessionStore;
+
+constexpr std::chrono::seconds connect_patience{10};
+
+bool asks_for_websocket(const http::Exchange& exchange) {
+  return exchange.method() == "GET" && http::list_has(exchange.field("Connection"), "upgrade") &&
+         http::list_has(exchange.field("Upgrade"), "websocket");
+}
+
+ProxyHead head_of(const Call& call, std::uint16_t port) {
+  const http::Exchange& exchange = call.exchange;
+  const std::string_view rest = call.path["rest"];
+  const std::string& path = exchange.target().path;
+  ProxyHead head;
+  head.method = exchange.method();
+  head.target = "/" + std::string(rest);
+  if (!exchange.target().query.empty()) head.target += "?" + exchange.target().query;
+  head.fields = exchange.fields();
+  head.port = port;
+  head.prefix = path.substr(0, path.size() - rest.size() - 1);
+  head.has_body = exchange.has_body();
+  if (const auto size = exchange.announced_size(); size && head.has_body) head.length = size->count;
+  // Servers want to be told that there is nothing.
+  const bool means_content = head.method == "POST" || head.method == "PUT" || head.method == "PATCH";
+  if (!head.has_body && means_content) head.length = 0;
+  head.upgrades = asks_for_websocket(exchange);
+  return head;
+}
+
+// What is wrong with the server in the sandbox is no fault of ours, nor of the client.
+Task<Status> answer_for_server(http::Exchange& exchange, std::uint16_t port, Error error) {
+  const bool is_servers = error.code == ErrorCode::not_found || error.code == ErrorCode::unavailable ||
+                          error.code == ErrorCode::protocol || error.code == ErrorCode::limit_reached;
+  error.message = "port " + std::to_string(port) + " of the sandbox: " + error.message;
+  if (!is_servers || exchange.is_answered() || exchange.body_failed()) co_return fail(std::move(error));
+  co_return co_await answer_refusal(exchange, 502, "bad_gateway", error.message);
+}
+
+Task<Status> serve_proxy(SessionStore& store, ProxyRules rules, Call& call) {
+  CLOCHE_CO_TRY(const std::uint16_t port, read_port(call.path["port"]));
+  CLOCHE_CO_TRY(const session::SessionUse use, find_session(call, store));
+  const auto sandbox = use->lease().shared();
+  auto connected = co_await sandbox->connect(port, Deadline::after(connect_patience));
+  if (!connected) {
+    Error error = std::move(connected).error();
+    co_return co_await answer_for_server(call.exchange, port, std::move(error));
+  }
+  const auto connection = std::move(*connected);
+  ProxyHead head = head_of(call, port);
+  const bool upgrades = head.upgrades;
+  ProxyExchange proxied(call.exchange, *connection, std::move(head), rules);
+  Status served;
+  if (upgrades) {
+    served = co_await proxied.serve_upgrade();
+  } else {
+    served = co_await proxied.serve();
+  }
+  if (served) co_return served;
+  Error error = std::move(served).error();
+  co_return co_await answer_for_server(call.exchange, port, std::move(error));
+}
+
+// Links of the pages are relative to a directory.
+Task<Status> add_slash(Call& call) {
+  CLOCHE_CO_CHECK(read_port(call.path["port"]));
+  std::string location = std::string(call.path["port"]) + "/";
+  if (!call.exchange.target().query.empty()) location += "?" + call.exchange.target().query;
+  http::Fields fields;
+  fields.emplace_back("Location", std::move(location));
+  co_return co_await call.exchange.respond(308, std::move(fields), std::string());
+}
+
+}  // namespace
+
+void add_proxy_routes(CallRouter& router, SessionStore& store, ProxyRules rules) {
+  for (const char* method : {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}) {
+    router.add(method, "/sessions/{tenant}/{session}/proxy/{port}", [](Call& call) { return add_slash(call); });
+    router.add(method, "/sessions/{tenant}/{session}/proxy/{port}/{rest...}",
+               [&store, rules](Call& call) { return serve_proxy(store, rules, call); });
+  }
+}
+
+}  // namespace cloche::api

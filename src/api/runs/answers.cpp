@@ -1,0 +1,167 @@
+#include "api/runs/answers.hpp"
+
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "api/errors.hpp"
+#include "api/json_object.hpp"
+#include "api/runs/bodies.hpp"
+#include "auth/utc_time.hpp"
+#include "core/utf8.hpp"
+
+namespace cloche::api {
+
+namespace {
+
+using session::Artifact;
+using session::ContextResult;
+using session::Run;
+using session::RunOutput;
+using session::RunResult;
+
+constexpr std::chrono::seconds come_back_after{1};
+
+double seconds(std::chrono::microseconds span) { return std::chrono::duration<double>(span).count(); }
+
+std::string text_of(session::WallTime time) {
+  return auth::to_utc_text(std::chrono::time_point_cast<auth::WallTime::duration>(time));
+}
+
+json::object to_json(const Artifact& artifact) {
+  json::object body;
+  body["path"] = to_utf8(artifact.path);
+  body["name"] = to_utf8(artifact.name);
+  body["content_type"] = artifact.content_type;
+  body["size"] = artifact.size;
+  body["sha256"] = artifact.sha256;
+  return body;
+}
+
+json::object to_json(const CompileReport& compile) {
+  json::object body;
+  put_bytes(body, "stdout", compile.out);
+  put_bytes(body, "stderr", compile.err);
+  body["exit_code"] = compile.outcome.exit_code;
+  body["execution_time"] = seconds(compile.outcome.wall);
+  return body;
+}
+
+void put_context(json::object& body, const ContextResult& result) {
+  body["value"] = result.value ? json::value(to_utf8(*result.value)) : json::value();
+  if (result.value_cut) body["value_truncated"] = true;
+  if (result.error) {
+    json::object error;
+    error["name"] = to_utf8(result.error->type);
+    error["message"] = to_utf8(result.error->message);
+    error["traceback"] = to_utf8(result.error->traceback);
+    body["error"] = std::move(error);
+  }
+  body["state"] = to_string(result.state);
+  body["fresh"] = result.fresh;
+}
+
+json::object error_json(const Error& error) {
+  const ErrorAnswer answer = answer_for(error.code);
+  json::object body;
+  body["code"] = answer.code;
+  body["message"] = answer.status == 500 ? "something failed inside; the log knows more" : to_utf8(error.message);
+  return body;
+}
+
+}  // namespace
+
+void put_bytes(json::object& into, std::string_view name, std::string_view bytes) {
+  into[name] = to_utf8(bytes);
+  if (!is_utf8(bytes)) into[std::string(name) + "_base64"] = encode_base64(bytes);
+}
+
+json::object result_json(const Run& run, const RunPlace& place, Printed printed) {
+  const session::RunEnd& end = *run.log().how();
+  const RunResult& result = *session::result_in(end);
+  json::object body;
+  if (printed == Printed::included) {
+    put_bytes(body, "stdout", run.log().output(RunOutput::Source::out));
+    put_bytes(body, "stderr", run.log().output(RunOutput::Source::err));
+  }
+  body["exit_code"] = result.outcome.exit_code;
+  body["category"] = to_string(result.category);
+  body["cause"] = to_string(result.cause);
+  body["reason"] = to_utf8(result.reason);
+  body["execution_time"] = seconds(result.outcome.wall);
+  body["cpu_time"] = seconds(result.outcome.cpu());
+  body["memory_peak"] = result.outcome.peak_memory.count;
+  body["truncated"] = result.truncated();
+  json::array artifacts;
+  for (const Artifact& artifact : result.artifacts.artifacts) artifacts.push_back(to_json(artifact));
+  body["artifacts"] = std::move(artifacts);
+  body["artifacts_truncated"] = result.artifacts.cut || result.artifacts.left_out > 0;
+  if (result.compile.ran) body["compile"] = to_json(result.compile);
+  if (const auto* in_context = std::get_if<ContextResult>(&end)) put_context(body, *in_context);
+  body["run_id"] = run.id();
+  body["tenant_id"] = place.tenant;
+  body["session_id"] = place.session;
+  return body;
+}
+
+json::object summary_json(const Run& run) {
+  json::object body;
+  body["run_id"] = run.id();
+  body["state"] = run.running() ? "running" : "ended";
+  body["background"] = run.subject().lifetime == Lifetime::background;
+  // Of a program that an earlier process started nobody knows it.
+  body["language"] = run.subject().language.empty() ? json::value() : json::value(to_utf8(run.subject().language));
+  if (!run.subject().context.empty()) body["context"] = run.subject().context;
+  body["text"] = to_utf8(run.subject().text);
+  body["started"] = text_of(run.started());
+  body["ended"] = run.ended() ? json::value(text_of(*run.ended())) : json::value();
+  body["stdout_size"] = run.log().output(RunOutput::Source::out).size();
+  body["stderr_size"] = run.log().output(RunOutput::Source::err).size();
+  return body;
+}
+
+json::object state_json(const Run& run, const RunPlace& place) {
+  json::object body = summary_json(run);
+  if (run.running()) return body;
+  if (session::result_in(*run.log().how()) != nullptr) {
+    body["result"] = result_json(run, place, Printed::included);
+  } else {
+    body["error"] = error_json(std::get<Error>(*run.log().how()));
+  }
+  return body;
+}
+
+http::ServerEvent first_event(const Run& run, const RunPlace& place, std::uint64_t position) {
+  json::object body;
+  body["run_id"] = run.id();
+  body["tenant_id"] = place.tenant;
+  body["session_id"] = place.session;
+  http::ServerEvent event;
+  event.name = "run";
+  event.id = event_id({run.id(), position});
+  event.data = json::serialize(body);
+  event.retry = come_back_after;
+  return event;
+}
+
+http::ServerEvent to_server_event(const Run& run, const RunPlace& place, const session::RunEvent& told) {
+  http::ServerEvent event;
+  event.id = event_id({run.id(), told.position});
+  json::object body;
+  if (const auto* output = std::get_if<RunOutput>(&told.what)) {
+    event.name = output->source == RunOutput::Source::out ? "stdout" : "stderr";
+    put_bytes(body, "text", output->bytes);
+  } else if (const auto* artifact = std::get_if<Artifact>(&told.what)) {
+    event.name = "artifact";
+    body = to_json(*artifact);
+  } else if (const auto* error = std::get_if<Error>(std::get<const session::RunEnd*>(told.what))) {
+    event.name = "error";
+    body = error_json(*error);
+  } else {
+    event.name = "result";
+    body = result_json(run, place, Printed::left_out);
+  }
+  event.data = json::serialize(body);
+  return event;
+}
+
+}  // namespace cloche::api

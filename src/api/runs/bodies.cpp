@@ -1,0 +1,218 @@
+#include "api/runs/bodies.hpp"
+
+#include <boost/json/array.hpp>
+#include <charconv>
+#include <csignal>
+
+namespace cloche::api {
+
+namespace {
+
+using session::Code;
+using session::ShellLine;
+
+constexpr std::chrono::hours longest_run{1};
+constexpr std::chrono::hours longest_background_run{24};
+constexpr std::chrono::seconds longest_wait{300};
+constexpr std::chrono::seconds usual_wait{30};
+constexpr std::uint64_t usual_output = 64 << 10;
+constexpr std::uint64_t most_output = 4 << 20;
+constexpr std::size_t subject_text = 200;
+
+std::unexpected<Error> refused(std::string why) { return fail(ErrorCode::invalid_argument, std::move(why)); }
+
+Result<std::map<std::string, std::string>> read_env(JsonObject& body) {
+  std::map<std::string, std::string> env;
+  const json::value* found = body.find("env");
+  if (found == nullptr) return env;
+  if (!found->is_object()) return refused(body.place_of("env") + " must be an object of strings");
+  for (const auto& [name, value] : found->get_object()) {
+    if (!value.is_string()) return refused(body.place_of("env") + " must be an object of strings");
+    const std::string key(name);
+    std::string text(value.get_string());
+    if (key.empty() || key.find_first_of(std::string_view("=\0", 2)) != key.npos || text.find('\0') != text.npos) {
+      return refused(body.place_of("env") + ": a name must not be empty or have '=' in it, nor anything a NUL");
+    }
+    env.emplace(key, std::move(text));
+  }
+  return env;
+}
+
+Result<std::string> read_file(const json::value& value, const std::string& where) {
+  if (value.is_string()) return std::string(value.get_string());
+  if (!value.is_object()) return refused(where + " must be text, or an object with content or content_base64");
+  CLOCHE_TRY(JsonObject file, JsonObject::of(value, where));
+  const bool has_text = file.has("content");
+  if (has_text == file.has("content_base64")) return refused(where + " needs either content or content_base64");
+  CLOCHE_TRY(std::string content, has_text ? file.text("content") : file.base64("content_base64"));
+  CLOCHE_CHECK(file.finish());
+  return content;
+}
+
+Result<FileTree> read_files(JsonObject& body) {
+  FileTree files;
+  const json::value* found = body.find("files");
+  if (found == nullptr) return files;
+  if (!found->is_object()) return refused(body.place_of("files") + " must be an object: path to content");
+  for (const auto& [path, value] : found->get_object()) {
+    CLOCHE_TRY(files[std::string(path)], read_file(value, body.place_of("files")));
+  }
+  CLOCHE_CHECK(runner::validate_tree(files));
+  return files;
+}
+
+// What both bodies have.
+Status read_common(JsonObject& body, RunCall& call) {
+  CLOCHE_TRY(call.where, read_session_name(body));
+  CLOCHE_TRY(const bool background, body.flag("background", false));
+  call.lifetime = background ? Lifetime::background : Lifetime::foreground;
+  if (body.has("timeout")) {
+    const std::chrono::milliseconds most = background ? longest_background_run : longest_run;
+    CLOCHE_TRY(call.request.timeout, body.seconds("timeout", most, most));
+  }
+  CLOCHE_TRY(call.request.input, body.text("stdin", ""));
+  CLOCHE_TRY(call.request.env, read_env(body));
+  CLOCHE_TRY(call.request.files, read_files(body));
+  CLOCHE_TRY(call.request.work_dir, body.text("work_dir", ""));
+  CLOCHE_TRY(call.context, body.text("context", ""));
+  CLOCHE_CHECK(body.finish());
+  if (call.context.empty()) return {};
+  if (background) return refused("the body: a context runs nothing in the background");
+  if (!call.request.env.empty() || !call.request.files.empty() || !call.request.work_dir.empty()) {
+    return refused("the body: env, files and work_dir are not for a context, which keeps its own");
+  }
+  return {};
+}
+
+Status check_no_nul(std::string_view text, std::string_view field) {
+  if (text.find('\0') == text.npos) return {};
+  return refused("the body: " + std::string(field) + " must not have a NUL in it");
+}
+
+Result<std::uint64_t> read_whole(const http::Query& query, std::string_view name, std::uint64_t usual,
+                                 std::uint64_t most) {
+  const auto text = query.find(name);
+  if (!text) return usual;
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
+  if (error != std::errc() || end != text->data() + text->size() || number > most) {
+    return refused("the query: " + std::string(name) + " must be a whole number up to " + std::to_string(most));
+  }
+  return number;
+}
+
+struct NamedSignal {
+  std::string_view name;
+  int number;
+};
+constexpr NamedSignal signals[] = {
+    {"HUP", SIGHUP},   {"INT", SIGINT},   {"QUIT", SIGQUIT}, {"ABRT", SIGABRT},   {"KILL", SIGKILL},
+    {"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"ALRM", SIGALRM}, {"TERM", SIGTERM},   {"CONT", SIGCONT},
+    {"STOP", SIGSTOP}, {"TSTP", SIGTSTP}, {"PIPE", SIGPIPE}, {"WINCH", SIGWINCH},
+};
+
+}  // namespace
+
+session::RunSubject RunCall::subject() const {
+  session::RunSubject subject;
+  if (const auto* code = std::get_if<Code>(&request.what)) {
+    subject.language = code->language;
+    subject.text = code->text.substr(0, subject_text);
+  } else {
+    subject.language = "bash";
+    subject.text = std::get<ShellLine>(request.what).line.substr(0, subject_text);
+  }
+  subject.context = context;
+  subject.lifetime = lifetime;
+  return subject;
+}
+
+session::ContextCall RunCall::context_call() const {
+  session::ContextCall call;
+  call.context = context;
+  if (const auto* code = std::get_if<Code>(&request.what)) {
+    call.language = code->language;
+    call.code = code->text;
+  } else {
+    call.language = "bash";
+    call.code = std::get<ShellLine>(request.what).line;
+  }
+  call.input = request.input;
+  call.timeout = request.timeout;
+  return call;
+}
+
+Result<RunCall> read_execute_body(const json::value& value) {
+  CLOCHE_TRY(JsonObject body, JsonObject::of(value, "the body"));
+  RunCall call;
+  Code code;
+  CLOCHE_TRY(code.text, body.text("code"));
+  CLOCHE_TRY(code.language, body.text("language", "python"));
+  call.request.what = std::move(code);
+  CLOCHE_CHECK(read_common(body, call));
+  return call;
+}
+
+Result<RunCall> read_bash_body(const json::value& value) {
+  CLOCHE_TRY(JsonObject body, JsonObject::of(value, "the body"));
+  RunCall call;
+  ShellLine line;
+  CLOCHE_TRY(line.line, body.text("command"));
+  CLOCHE_CHECK(check_no_nul(line.line, "command"));
+  call.request.what = std::move(line);
+  CLOCHE_CHECK(read_common(body, call));
+  return call;
+}
+
+Result<int> read_signal_body(const json::value& value) {
+  CLOCHE_TRY(JsonObject body, JsonObject::of(value, "the body"));
+  const json::value* found = body.find("signal");
+  CLOCHE_CHECK(body.finish());
+  if (found != nullptr && found->is_string()) {
+    std::string_view name = found->get_string();
+    if (name.starts_with("SIG")) name.remove_prefix(3);
+    for (const NamedSignal& each : signals) {
+      if (each.name == name) return each.number;
+    }
+  } else {
+    CLOCHE_TRY(const auto number, body.number("signal", 1, 64));
+    return static_cast<int>(number);
+  }
+  std::string known;
+  for (const NamedSignal& each : signals) known += (known.empty() ? "" : ", ") + std::string(each.name);
+  return refused("the body: signal must be a number from 1 to 64, or one of: " + known);
+}
+
+Result<std::chrono::milliseconds> read_wait_body(const json::value& value) {
+  CLOCHE_TRY(JsonObject body, JsonObject::of(value, "the body"));
+  CLOCHE_TRY(const auto timeout, body.seconds("timeout", longest_wait, usual_wait));
+  CLOCHE_CHECK(body.finish());
+  return timeout;
+}
+
+Result<OutputQuery> read_output_query(const http::Query& query) {
+  OutputQuery wanted;
+  const auto stream = query.find("stream").value_or("stdout");
+  if (stream != "stdout" && stream != "stderr") return refused("the query: stream must be 'stdout' or 'stderr'");
+  if (stream == "stderr") wanted.source = session::RunOutput::Source::err;
+  constexpr std::uint64_t anywhere = std::uint64_t{1} << 40;
+  CLOCHE_TRY(wanted.offset, read_whole(query, "offset", 0, anywhere));
+  CLOCHE_TRY(wanted.limit, read_whole(query, "limit", usual_output, most_output));
+  return wanted;
+}
+
+std::string event_id(const EventPlace& place) { return place.run + "-" + std::to_string(place.position); }
+
+Result<EventPlace> parse_event_id(std::string_view text) {
+  EventPlace place;
+  const auto dash = text.rfind('-');
+  const std::string_view number = dash == text.npos ? std::string_view() : text.substr(dash + 1);
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), place.position);
+  if (dash == text.npos || number.empty() || error != std::errc() || end != number.data() + number.size()) {
+    return refused("Last-Event-ID is not the id of an event of a run");
+  }
+  place.run = std::string(text.substr(0, dash));
+  return place;
+}
+
+}  // namespace cloche::api

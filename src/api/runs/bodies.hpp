@@ -1,0 +1,53 @@
+// Bodies of the run routes, to and from our types. Strict: a field that is not known, of another type or out of its
+// bounds is `invalid_argument` with its name.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "api/files/bodies.hpp"
+#include "http/server/target.hpp"
+#include "session/run.hpp"
+
+namespace cloche::api {
+
+struct RunCall {
+  SessionName where;
+  session::RunRequest request;
+  std::string context;  // empty: none
+  Lifetime lifetime = Lifetime::foreground;
+
+  session::RunSubject subject() const;
+  // For a run in a context.
+  session::ContextCall context_call() const;
+};
+
+// {"code", "language", "tenant_id", "session_id", "timeout", "stdin", "env": {}, "files": {path: text |
+//  {"content" | "content_base64"}}, "context", "background", "work_dir"}
+Result<RunCall> read_execute_body(const json::value& body);
+// The same with "command" instead of "code" and "language".
+Result<RunCall> read_bash_body(const json::value& body);
+
+// {"signal": "SIGTERM" | "TERM" | 15}
+Result<int> read_signal_body(const json::value& body);
+// {"timeout": seconds}
+Result<std::chrono::milliseconds> read_wait_body(const json::value& body);
+
+struct OutputQuery {
+  session::RunOutput::Source source = session::RunOutput::Source::out;
+  std::uint64_t offset = 0;
+  std::uint64_t limit = 0;
+};
+Result<OutputQuery> read_output_query(const http::Query& query);
+
+// Where a reader of events goes on: "<run>-<position>", as Last-Event-ID has it.
+struct EventPlace {
+  std::string run;
+  std::uint64_t position = 0;
+};
+std::string event_id(const EventPlace& place);
+Result<EventPlace> parse_event_id(std::string_view text);
+
+}  // namespace cloche::api

@@ -1,0 +1,310 @@
+#include "api/runs/routes.hpp"
+
+#include <boost/json/array.hpp>
+
+#include "api/runs/bodies.hpp"
+#include "api/runs/events.hpp"
+#include "core/utf8.hpp"
+#include "http/server/json_body.hpp"
+#include "session/contexts.hpp"
+#include "session/runs.hpp"
+
+namespace cloche::api {
+
+namespace {
+
+using session::Run;
+using session::RunEnd;
+using session::RunListener;
+using session::Runs;
+using session::Session;
+using session::SessionStore;
+using session::SessionUse;
+
+// Code and files travel in JSON, base64 among them.
+constexpr http::JsonLimits body_limits{.size = mib(64), .depth = 16};
+constexpr std::chrono::seconds session_patience{60};
+constexpr std::chrono::seconds recovery_patience{30};
+constexpr std::chrono::seconds removal_patience{30};
+// To compile a program and start it in the background.
+constexpr std::chrono::minutes start_patience{5};
+
+struct RunService {
+  SessionStore& store;
+  const LanguageRegistry& languages;
+  auth::Quotas& quotas;
+};
+
+// Stops a run that nobody waits for any more.
+class StopUnlessEnded {
+ public:
+  explicit StopUnlessEnded(std::shared_ptr<Run> run) : run_(std::move(run)) {}
+  StopUnlessEnded(const StopUnlessEnded&) = delete;
+  StopUnlessEnded& operator=(const StopUnlessEnded&) = delete;
+  ~StopUnlessEnded() { run_->stop("the client has gone"); }
+
+ private:
+  std::shared_ptr<Run> run_;
+};
+
+Task<RunEnd> run_code(Session& session, const LanguageRegistry& languages, session::RunRequest request,
+                      RunListener listener) {
+  auto ran =
+      co_await session::run_in_session(session, languages, std::move(request), std::move(listener), Deadline::never());
+  if (!ran) co_return RunEnd(std::move(ran).error());
+  co_return RunEnd(std::move(*ran));
+}
+
+Task<RunEnd> run_in_context(Session& session, session::ContextCall call, RunListener listener) {
+  auto& contexts = session.part<session::Contexts>();
+  auto ran = co_await contexts.run(std::move(call), std::move(listener), Deadline::never());
+  if (!ran) co_return RunEnd(std::move(ran).error());
+  co_return RunEnd(std::move(*ran));
+}
+
+// The run's own task holds the session.
+Runs::Work work_of(Session& session, const LanguageRegistry& languages, RunCall call) {
+  auto shared = std::make_shared<RunCall>(std::move(call));
+  return [&session, &languages, shared](RunListener listener, runner::ExecWatch watch) {
+    if (!shared->context.empty()) return run_in_context(session, shared->context_call(), std::move(listener));
+    shared->request.watch = std::move(watch);
+    return run_code(session, languages, std::move(shared->request), std::move(listener));
+  };
+}
+
+// Before a session is made for it.
+Status check_language(const LanguageRegistry& languages, const RunCall& call) {
+  const auto* code = std::get_if<session::Code>(&call.request.what);
+  if (code == nullptr || !call.context.empty()) return {};
+  CLOCHE_CHECK(languages.find(code->language));
+  return {};
+}
+
+Task<Result<Runs*>> runs_of(const SessionUse& use) {
+  auto& runs = use->part<Runs>();
+  auto recovered = co_await runs.recover(use.shared(), Deadline::after(recovery_patience));
+  if (!recovered) co_return fail(std::move(recovered).error());
+  co_return &runs;
+}
+
+// A run that was started before: it is never started again.
+Task<Status> resume(RunService& service, Call& call, const auth::AuthorizedTenant& tenant, std::string session,
+                    EventPlace from) {
+  CLOCHE_CO_TRY(const SessionUse use, service.store.find(tenant, session));
+  CLOCHE_CO_TRY(Runs* const runs, co_await runs_of(use));
+  CLOCHE_CO_TRY(auto run, runs->find(from.run));
+  RunPlace place{tenant.name(), std::move(session)};
+  auto served = co_await stream_run(call.exchange, std::move(run), std::move(place), from.position);
+  co_return served;
+}
+
+Task<Status> answer_ended(Call& call, const Run& run, const RunPlace& place, unsigned status) {
+  if (const auto* error = std::get_if<Error>(run.log().how())) co_return fail(*error);
+  const json::value answer = result_json(run, place, Printed::included);
+  co_return co_await http::respond_json(call.exchange, status, answer);
+}
+
+Task<Status> start_in_background(RunService& service, Call& call, const SessionUse& use, Runs& runs, RunCall wanted,
+                                 auth::QuotaTicket ticket, RunPlace place) {
+  session::RunSubject subject = wanted.subject();
+  auto started = co_await runs.start_background(use, std::move(subject), std::move(ticket), service.languages,
+                                                std::move(wanted.request), Deadline::after(start_patience));
+  if (!started) co_return fail(std::move(started).error());
+  const auto run = std::move(*started);
+  if (!run->running()) co_return co_await answer_ended(call, *run, place, 200);  // it could not be compiled
+  json::object answer;
+  answer["run_id"] = run->id();
+  answer["state"] = "running";
+  answer["tenant_id"] = place.tenant;
+  answer["session_id"] = place.session;
+  co_return co_await http::respond_json(call.exchange, 202, answer);
+}
+
+Task<Status> run(RunService& service, Call& call, RunCall wanted) {
+  CLOCHE_CO_TRY(const auto tenant, call.tenant(wanted.where.tenant));
+  const bool as_events = accepts(call.exchange, "text/event-stream");
+  const std::string_view last_seen = call.exchange.field("Last-Event-ID");
+  if (as_events && !last_seen.empty()) {
+    CLOCHE_CO_TRY(EventPlace from, parse_event_id(last_seen));
+    std::string session = wanted.where.session;
+    co_return co_await resume(service, call, tenant, std::move(session), std::move(from));
+  }
+  CLOCHE_CO_CHECK(check_language(service.languages, wanted));
+  auto ticket = service.quotas.begin_run(tenant);
+  if (!ticket) {
+    auth::OverQuota over = std::move(ticket).error();
+    co_await answer_over_quota(call.exchange, std::move(over));
+    co_return Status{};
+  }
+  RunPlace place{tenant.name(), wanted.where.session};
+  auto used = co_await service.store.use(tenant, place.session, Deadline::after(session_patience));
+  if (!used) co_return fail(std::move(used).error());
+  const SessionUse use = std::move(*used);
+  CLOCHE_CO_TRY(Runs* const runs, co_await runs_of(use));
+  if (wanted.lifetime == Lifetime::background) {
+    auto answered = co_await start_in_background(service, call, use, *runs, std::move(wanted), std::move(*ticket),
+                                                 std::move(place));
+    co_return answered;
+  }
+  session::RunSubject subject = wanted.subject();
+  if (as_events) subject.unattended = session::Unattended::cancelled;
+  auto work = work_of(*use, service.languages, std::move(wanted));
+  CLOCHE_CO_TRY(const auto started, runs->start(use, std::move(subject), std::move(*ticket), std::move(work)));
+  if (as_events) {
+    constexpr std::uint64_t beginning = 0;
+    auto served = co_await stream_run(call.exchange, started, std::move(place), beginning);
+    co_return served;
+  }
+  const StopUnlessEnded stop(started);
+  (void)co_await started->wait(Deadline::never());
+  auto answered = co_await answer_ended(call, *started, place, 200);
+  co_return answered;
+}
+
+using ReadBody = Result<RunCall> (*)(const json::value&);
+
+Task<Status> read_and_run(RunService service, Call& call, ReadBody read) {
+  auto body = co_await http::read_json(call.exchange, body_limits);
+  if (!body) co_return fail(std::move(body).error());
+  CLOCHE_CO_TRY(RunCall wanted, read(*body));
+  *body = nullptr;
+  auto served = co_await run(service, call, std::move(wanted));
+  co_return served;
+}
+
+// What the routes below /sessions/{tenant}/{session}/runs begin with.
+struct Opened {
+  SessionUse use;
+  Runs* runs;
+  RunPlace place;
+};
+
+Task<Result<Opened>> open_runs(SessionStore& store, Call& call) {
+  CLOCHE_CO_TRY(const auto tenant, call.tenant(std::string(call.path["tenant"])));
+  const std::string id(call.path["session"]);
+  CLOCHE_CO_TRY(SessionUse use, store.find(tenant, id));
+  CLOCHE_CO_TRY(Runs* const runs, co_await runs_of(use));
+  RunPlace place{tenant.name(), id};
+  Opened opened{std::move(use), runs, std::move(place)};
+  co_return opened;
+}
+
+std::string run_id(const Call& call) { return std::string(call.path["run"]); }
+
+Task<Status> list(SessionStore& store, Call& call) {
+  CLOCHE_CO_TRY(const Opened opened, co_await open_runs(store, call));
+  json::array runs;
+  for (const auto& run : opened.runs->list()) runs.push_back(summary_json(*run));
+  json::object answer;
+  answer["runs"] = std::move(runs);
+  co_return co_await http::respond_json(call.exchange, 200, answer);
+}
+
+Task<Status> show(SessionStore& store, Call& call) {
+  CLOCHE_CO_TRY(const Opened opened, co_await open_runs(store, call));
+  CLOCHE_CO_TRY(const auto run, opened.runs->find(run_id(call)));
+  const json::value answer = state_json(*run, opened.place);
+  co_return co_await http::respond_json(call.exchange, 200, answer);
+}
+
+Task<Status> events(SessionStore& store, Call& call) {
+  CLOCHE_CO_TRY(Opened opened, co_await open_runs(store, call));
+  CLOCHE_CO_TRY(auto run, opened.runs->find(run_id(call)));
+  EventPlace from{run->id(), 0};
+  if (const auto last_seen = call.exchange.field("Last-Event-ID"); !last_seen.empty()) {
+    CLOCHE_CO_TRY(from, parse_event_id(last_seen));
+    if (from.run != run->id()) co_return fail(ErrorCode::invalid_argument, "Last-Event-ID is of another run");
+  }
+  auto served = co_await stream_run(call.exchange, std::move(run), std::move(opened.place), from.position);
+  co_return served;
+}
+
+Task<Status> output(SessionStore& store, Call& call) {
+  CLOCHE_CO_TRY(const http::Query query, call.exchange.query());
+  CLOCHE_CO_TRY(const OutputQuery wanted, read_output_query(query));
+  CLOCHE_CO_TRY(const Opened opened, co_await open_runs(store, call));
+  CLOCHE_CO_TRY(const auto run, opened.runs->find(run_id(call)));
+  const std::string& all = run->log().output(wanted.source);
+  const std::uint64_t offset = std::min<std::uint64_t>(wanted.offset, all.size());
+  std::string_view part = std::string_view(all).substr(offset, wanted.limit);
+  const std::string_view state = run->running() ? "running" : "ended";
+  if (accepts(call.exchange, "application/octet-stream")) {
+    http::Fields fields;
+    fields.emplace_back("Content-Type", "application/octet-stream");
+    fields.emplace_back("X-Content-Type-Options", "nosniff");
+    fields.emplace_back("Cloche-Next-Offset", std::to_string(offset + part.size()));
+    fields.emplace_back("Cloche-Run-State", std::string(state));
+    std::string bytes(part);
+    co_return co_await call.exchange.respond(200, std::move(fields), std::move(bytes));
+  }
+  // No character is cut in two where the rest of it is there, or may come.
+  const bool is_last = offset + part.size() == all.size() && !run->running();
+  if (const auto tail = incomplete_tail(part); !is_last && tail < part.size()) part.remove_suffix(tail);
+  json::object answer;
+  answer["stream"] = wanted.source == session::RunOutput::Source::out ? "stdout" : "stderr";
+  answer["offset"] = offset;
+  put_bytes(answer, "content", part);
+  answer["next_offset"] = offset + part.size();
+  answer["size"] = all.size();
+  answer["state"] = state;
+  co_return co_await http::respond_json(call.exchange, 200, answer);
+}
+
+Task<Status> signal(SessionStore& store, Call& call) {
+  auto body = co_await http::read_json(call.exchange);
+  if (!body) co_return fail(std::move(body).error());
+  CLOCHE_CO_TRY(const int number, read_signal_body(*body));
+  CLOCHE_CO_TRY(const Opened opened, co_await open_runs(store, call));
+  CLOCHE_CO_TRY(const auto run, opened.runs->find(run_id(call)));
+  CLOCHE_CO_CHECK(run->signal(number));
+  const json::value answer = summary_json(*run);
+  co_return co_await http::respond_json(call.exchange, 200, answer);
+}
+
+Task<Status> wait(SessionStore& store, Call& call) {
+  json::value body = json::object();
+  if (call.exchange.has_body()) {
+    auto given = co_await http::read_json(call.exchange);
+    if (!given) co_return fail(std::move(given).error());
+    body = std::move(*given);
+  }
+  CLOCHE_CO_TRY(const auto timeout, read_wait_body(body));
+  CLOCHE_CO_TRY(const Opened opened, co_await open_runs(store, call));
+  CLOCHE_CO_TRY(const auto run, opened.runs->find(run_id(call)));
+  (void)co_await run->wait(Deadline::after(timeout));
+  const json::value answer = state_json(*run, opened.place);
+  co_return co_await http::respond_json(call.exchange, 200, answer);
+}
+
+Task<Status> remove(SessionStore& store, Call& call) {
+  CLOCHE_CO_TRY(const Opened opened, co_await open_runs(store, call));
+  call.exchange.outlive_client();
+  std::string id = run_id(call);
+  auto removed = co_await opened.runs->remove(id, Deadline::after(removal_patience));
+  if (!removed) co_return removed;
+  json::object answer;
+  answer["status"] = "removed";
+  answer["run_id"] = id;
+  co_return co_await http::respond_json(call.exchange, 200, answer);
+}
+
+}  // namespace
+
+void add_run_routes(CallRouter& router, SessionStore& store, const LanguageRegistry& languages, auth::Quotas& quotas) {
+  const RunService service{store, languages, quotas};
+  router.add("POST", "/execute", [service](Call& call) { return read_and_run(service, call, read_execute_body); });
+  router.add("POST", "/bash", [service](Call& call) { return read_and_run(service, call, read_bash_body); });
+  const std::string runs = "/sessions/{tenant}/{session}/runs";
+  const auto add = [&](const char* method, const std::string& below, Task<Status> (*serve)(SessionStore&, Call&)) {
+    router.add(method, runs + below, [&store, serve](Call& call) { return serve(store, call); });
+  };
+  add("GET", "", list);
+  add("GET", "/{run}", show);
+  add("GET", "/{run}/events", events);
+  add("GET", "/{run}/output", output);
+  add("POST", "/{run}/signal", signal);
+  add("POST", "/{run}/wait", wait);
+  add("DELETE", "/{run}", remove);
+}
+
+}  // namespace cloche::api

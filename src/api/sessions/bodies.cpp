@@ -1,0 +1,95 @@
+#include "api/sessions/bodies.hpp"
+
+#include "api/json_object.hpp"
+#include "auth/utc_time.hpp"
+#include "core/bytes.hpp"
+
+namespace cloche::api {
+
+namespace {
+
+constexpr std::chrono::hours longest_idle{7 * 24};
+
+Result<std::optional<Bytes>> read_size(JsonObject& object, std::string_view name) {
+  const json::value* found = object.find(name);
+  if (found == nullptr) return std::nullopt;
+  if (found->is_string()) {
+    const auto size = parse_bytes(found->get_string());
+    if (!size) return fail(ErrorCode::invalid_argument, object.place_of(name) + " must be a size such as \"512m\"");
+    return *size;
+  }
+  CLOCHE_TRY(const std::int64_t count, object.number(name, 1, std::int64_t{1} << 50));
+  return Bytes{static_cast<std::uint64_t>(count)};
+}
+
+template <class T>
+Result<std::optional<T>> read_count(JsonObject& object, std::string_view name, std::int64_t most) {
+  if (!object.has(name)) return std::nullopt;
+  CLOCHE_TRY(const std::int64_t count, object.number(name, 1, most));
+  return static_cast<T>(count);
+}
+
+Result<std::optional<double>> read_cpus(JsonObject& object) {
+  const json::value* found = object.find("cpus");
+  if (found == nullptr) return std::nullopt;
+  if (!found->is_number()) {
+    return fail(ErrorCode::invalid_argument, object.place_of("cpus") + " must be a number of cores");
+  }
+  return found->to_number<double>();
+}
+
+Result<LimitOverrides> read_limits(JsonObject& body) {
+  LimitOverrides limits;
+  const json::value* found = body.find("limits");
+  if (found == nullptr) return limits;
+  CLOCHE_TRY(JsonObject object, JsonObject::of(*found, "limits"));
+  CLOCHE_TRY(limits.memory, read_size(object, "memory"));
+  CLOCHE_TRY(limits.file_size, read_size(object, "file_size"));
+  CLOCHE_TRY(limits.pids, read_count<std::uint32_t>(object, "pids", 1'000'000));
+  CLOCHE_TRY(limits.open_files, read_count<std::uint64_t>(object, "open_files", 1'000'000));
+  CLOCHE_TRY(limits.cpus, read_cpus(object));
+  CLOCHE_CHECK(object.finish());
+  return limits;
+}
+
+std::string text_of(session::WallTime time) {
+  return auth::to_utc_text(std::chrono::time_point_cast<auth::WallTime::duration>(time));
+}
+
+}  // namespace
+
+Result<NewSession> read_new_session(const json::value& body) {
+  CLOCHE_TRY(JsonObject object, JsonObject::of(body, "the body"));
+  NewSession wanted;
+  if (object.has("tenant_id")) {
+    CLOCHE_TRY(wanted.tenant, object.text("tenant_id"));
+  }
+  CLOCHE_TRY(wanted.id, object.text("session_id"));
+  CLOCHE_TRY(wanted.options.profile, object.text("profile", ""));
+  CLOCHE_TRY(wanted.options.env, object.text_map("env"));
+  CLOCHE_TRY(wanted.options.secrets, object.texts("secrets"));
+  CLOCHE_TRY(wanted.options.limits, read_limits(object));
+  if (object.has("idle_timeout")) {
+    CLOCHE_TRY(const auto idle, object.seconds("idle_timeout", longest_idle, {}));
+    wanted.options.idle_timeout = std::max(std::chrono::seconds(1), std::chrono::ceil<std::chrono::seconds>(idle));
+  }
+  CLOCHE_CHECK(object.finish());
+  return wanted;
+}
+
+json::object to_json(const session::SessionInfo& info) {
+  json::object body;
+  body["tenant_id"] = info.key.tenant;
+  body["session_id"] = info.key.id;
+  body["profile"] = info.profile;
+  body["state"] = session::to_string(info.state);
+  if (info.state == session::SessionState::lost) body["lost_because"] = info.lost_because;
+  body["created"] = text_of(info.created);
+  body["last_used"] = text_of(info.last_used);
+  body["idle_timeout"] = info.idle_timeout.count();
+  body["calls"] = info.calls;
+  if (!info.sandbox.empty()) body["sandbox"] = info.sandbox;
+  return body;
+}
+
+}  // namespace cloche::api

@@ -1,0 +1,90 @@
+#include "api/sessions/routes.hpp"
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include "api/json_object.hpp"
+#include "api/sessions/bodies.hpp"
+#include "http/server/json_body.hpp"
+
+namespace cloche::api {
+
+namespace {
+
+using session::SessionStore;
+
+// How long a session may take to be made: its pool may have none that is warm.
+constexpr std::chrono::seconds making_patience{60};
+// How long calls under way may take until they are cut, when a session is ended.
+constexpr std::chrono::seconds ending_patience{60};
+
+Task<Status> create(SessionStore& store, Call& call) {
+  auto body = co_await http::read_json(call.exchange);
+  if (!body) co_return fail(std::move(body).error());
+  CLOCHE_CO_TRY(NewSession wanted, read_new_session(*body));
+  CLOCHE_CO_TRY(const auto tenant, call.tenant(wanted.tenant));
+  auto made =
+      co_await store.create(tenant, std::move(wanted.id), std::move(wanted.options), Deadline::after(making_patience));
+  if (!made) co_return fail(std::move(made).error());
+  const json::value answer = to_json(*made);
+  co_return co_await http::respond_json(call.exchange, 201, answer);
+}
+
+Task<Status> list(SessionStore& store, Call& call) {
+  CLOCHE_CO_TRY(const http::Query query, call.exchange.query());
+  std::optional<std::string> tenant;
+  if (const auto named = query.find("tenant_id")) tenant = std::string(*named);
+  const bool all = call.principal.role == auth::Role::admin && !tenant;
+  if (!all) {
+    CLOCHE_CO_TRY(const auto allowed, call.tenant(tenant));
+    tenant = allowed.name();
+  }
+  json::array sessions;
+  for (const auto& info : store.list(tenant)) sessions.push_back(to_json(info));
+  json::object answer;
+  answer["sessions"] = std::move(sessions);
+  co_return co_await http::respond_json(call.exchange, 200, answer);
+}
+
+Task<Status> show(SessionStore& store, Call& call) {
+  CLOCHE_CO_TRY(const auto tenant, call.tenant(std::string(call.path["tenant"])));
+  for (const auto& info : store.list(tenant.name())) {
+    if (info.key.id != call.path["session"]) continue;
+    const json::value answer = to_json(info);
+    co_return co_await http::respond_json(call.exchange, 200, answer);
+  }
+  co_return fail(ErrorCode::not_found, "there is no such session");
+}
+
+Result<session::EndMode> read_mode(const http::Query& query) {
+  const auto mode = query.find("mode").value_or("cut");
+  if (mode == "cut") return session::EndMode::cut;
+  if (mode == "wait") return session::EndMode::wait;
+  return fail(ErrorCode::invalid_argument, "mode must be 'cut' (calls under way fail) or 'wait' (they finish first)");
+}
+
+Task<Status> end(SessionStore& store, Call& call) {
+  CLOCHE_CO_TRY(const http::Query query, call.exchange.query());
+  CLOCHE_CO_TRY(const session::EndMode mode, read_mode(query));
+  CLOCHE_CO_TRY(const auto tenant, call.tenant(std::string(call.path["tenant"])));
+  call.exchange.outlive_client();
+  std::string id(call.path["session"]);
+  auto ended = co_await store.end(tenant, id, mode, Deadline::after(ending_patience));
+  if (!ended) co_return ended;
+  json::object answer;
+  answer["status"] = "ended";
+  answer["tenant_id"] = tenant.name();
+  answer["session_id"] = id;
+  co_return co_await http::respond_json(call.exchange, 200, answer);
+}
+
+}  // namespace
+
+void add_session_routes(CallRouter& router, SessionStore& store) {
+  router.add("POST", "/sessions", [&store](Call& call) { return create(store, call); });
+  router.add("GET", "/sessions", [&store](Call& call) { return list(store, call); });
+  router.add("GET", "/sessions/{tenant}/{session}", [&store](Call& call) { return show(store, call); });
+  router.add("DELETE", "/sessions/{tenant}/{session}", [&store](Call& call) { return end(store, call); });
+}
+
+}  // namespace cloche::api

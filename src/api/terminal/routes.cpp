@@ -1,0 +1,173 @@
+#include "api/terminal/routes.hpp"
+
+#include <boost/asio/experimental/awaitable_operators.hpp>
+
+#include "api/files/calls.hpp"
+#include "api/terminal/messages.hpp"
+#include "core/event.hpp"
+#include "core/log.hpp"
+#include "http/server/websocket.hpp"
+
+namespace cloche::api {
+
+namespace {
+
+using session::SessionStore;
+
+// Codes of RFC 6455.
+constexpr std::uint16_t normal_end = 1000;
+constexpr std::uint16_t not_as_agreed = 1008;
+constexpr std::uint16_t failed_inside = 1011;
+
+// For a program that does not read what is typed. The terminal's own buffer and the channel's take a lot before.
+constexpr std::chrono::seconds typing_patience{60};
+
+// A shell to talk to: bash where there is one.
+constexpr const char* any_shell = "command -v bash >/dev/null 2>&1 && exec bash -i; exec sh -i";
+// On gVisor's terminals readline sees the end of its input at once; the terminal's own editing works.
+constexpr const char* any_shell_on_gvisor = "command -v bash >/dev/null 2>&1 && exec bash --noediting -i; exec sh -i";
+
+ExecSpec spec_of(const TerminalOptions& options, const LiveSandbox& sandbox) {
+  const bool on_gvisor = sandbox.runtime().find("runsc") != std::string::npos;
+  const std::string shell = on_gvisor ? any_shell_on_gvisor : any_shell;
+  ExecSpec spec = ExecSpec::shell(options.command.empty() ? shell : options.command);
+  spec.terminal = options.size;
+  spec.stdin_mode = Stdin::stream;
+  spec.wall_limit.reset();
+  // Nothing is dropped: a client that does not read holds the program up.
+  spec.keep_output = Bytes{0};
+  spec.stop_output = Bytes{0};
+  return spec;
+}
+
+// One program and one client. All that the client is told is written by one coroutine; the others stop the program and
+// leave word why.
+class Terminal {
+ public:
+  // The session is let go of as soon as the program has ended: the last words to a slow client do not keep it.
+  Terminal(http::WebSocket& socket, Exec& exec, std::optional<session::SessionUse>& use)
+      : socket_(socket), exec_(exec), use_(use) {}
+
+  // To the program's end, or the client's.
+  Task<Status> serve(http::Exchange& exchange, std::chrono::steady_clock::duration idle) {
+    using asio::experimental::awaitable_operators::operator||;
+    auto ended = co_await (show() || type() || watch_idle(idle) || watch_server(exchange));
+    if (auto* shown = std::get_if<0>(&ended)) co_return std::move(*shown);
+    co_return Status{};  // the client is gone, and the program goes with the exec
+  }
+
+ private:
+  // What the program prints, and how it ended. Closes before it returns: a reader that is cancelled would break the
+  // WebSocket.
+  Task<Status> show() {
+    for (;;) {
+      auto next = co_await exec_.next();
+      touch();
+      if (!next) {
+        use_.reset();
+        const std::string told = terminal_error_message(next.error());
+        CLOCHE_CO_CHECK(co_await socket_.write(http::MessageKind::text, told));
+        co_return co_await socket_.close(failed_inside, "the terminal is lost");
+      }
+      if (const auto* outcome = std::get_if<Outcome>(&*next)) {
+        use_.reset();
+        const std::string told = exit_message(*outcome, reason_);
+        CLOCHE_CO_CHECK(co_await socket_.write(http::MessageKind::text, told));
+        co_return co_await socket_.close(close_code_, "the program has ended");
+      }
+      const auto& output = std::get<ExecOutput>(*next);
+      CLOCHE_CO_CHECK(co_await socket_.write(http::MessageKind::binary, output.bytes));
+    }
+  }
+
+  // What the client types. Returns when the client has gone.
+  Task<> type() {
+    for (;;) {
+      auto read = co_await socket_.read();
+      if (!read || !*read) co_return;
+      touch();
+      http::WebSocketMessage message = std::move(**read);
+      auto taken = co_await take(std::move(message));
+      if (!taken) end_program(not_as_agreed, taken.error().message);
+    }
+  }
+
+  Task<Status> take(http::WebSocketMessage message) {
+    if (message.kind == http::MessageKind::binary) {
+      const Deadline deadline = Deadline::after(typing_patience);
+      co_return co_await exec_.write_stdin(std::move(message.data), deadline);
+    }
+    CLOCHE_CO_TRY(const TerminalControl control, read_terminal_control(message.data));
+    if (const auto* resize = std::get_if<TerminalResize>(&control)) exec_.resize(resize->size);
+    if (const auto* signal = std::get_if<TerminalSignal>(&control)) exec_.signal(signal->number, signal->target);
+    co_return Status{};
+  }
+
+  Task<> watch_idle(std::chrono::steady_clock::duration idle) {
+    while (Deadline::Clock::now() - last_ < idle) co_await pause_for(idle - (Deadline::Clock::now() - last_));
+    end_program(normal_end, "nothing happened for too long");
+    co_await for_ever();
+  }
+
+  Task<> watch_server(http::Exchange& exchange) {
+    co_await exchange.wait_until_server_stops();
+    end_program(normal_end, "the server stops");
+    co_await for_ever();
+  }
+
+  static Task<> for_ever() {
+    Event never(co_await asio::this_coro::executor);
+    for (;;) co_await never.wait();
+  }
+
+  void end_program(std::uint16_t code, std::string reason) {
+    if (!reason_.empty()) return;
+    close_code_ = code;
+    reason_ = std::move(reason);
+    exec_.stop();
+  }
+
+  void touch() { last_ = Deadline::Clock::now(); }
+
+  http::WebSocket& socket_;
+  Exec& exec_;
+  std::optional<session::SessionUse>& use_;
+  Deadline::Clock::time_point last_ = Deadline::Clock::now();
+  std::uint16_t close_code_ = normal_end;
+  std::string reason_;  // why the program was stopped, if it was
+};
+
+Task<Status> serve_terminal(SessionStore& store, TerminalRules rules, Call& call) {
+  if (!http::list_has(call.exchange.field("Upgrade"), "websocket")) {
+    [[maybe_unused]] auto refused = co_await http::accept_websocket(call.exchange);
+    co_return Status{};  // by 426
+  }
+  CLOCHE_CO_TRY(const http::Query query, call.exchange.query());
+  CLOCHE_CO_TRY(const TerminalOptions options, read_terminal_options(query));
+  auto used = co_await use_session(call, store);
+  if (!used) co_return fail(std::move(used).error());
+  std::optional<session::SessionUse> use = std::move(*used);
+  pool::Lease& lease = (*use)->lease();
+  const auto sandbox = lease.shared();
+  ExecSpec spec = spec_of(options, *sandbox);
+  const Deadline deadline = Deadline::after(file_patience);
+  auto started = co_await lease.start(std::move(spec), deadline);
+  if (!started) co_return fail(std::move(started).error());
+  const auto exec = std::move(*started);
+  auto accepted = co_await http::accept_websocket(call.exchange);
+  if (!accepted) co_return Status{};  // it has been answered
+  const auto socket = std::move(*accepted);
+  Terminal terminal(*socket, *exec, use);
+  auto served = co_await terminal.serve(call.exchange, rules.idle);
+  if (!served) log::debug("request {}: terminal: {}", call.exchange.request_id(), served.error().message);
+  co_return Status{};
+}
+
+}  // namespace
+
+void add_terminal_routes(CallRouter& router, SessionStore& store, TerminalRules rules) {
+  router.add("GET", "/sessions/{tenant}/{session}/terminal",
+             [&store, rules](Call& call) { return serve_terminal(store, rules, call); });
+}
+
+}  // namespace cloche::api
