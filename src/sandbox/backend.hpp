@@ -70,6 +70,9 @@ class Backend {
   virtual Task<Result<std::vector<std::unique_ptr<Enclosure>>>> recover(Deadline deadline) = 0;
 
   virtual Task<std::vector<Finding>> examine(Deadline deadline) = 0;
+
+  // `unavailable` when an engine that it needs does not answer. A backend without one has nothing to ask.
+  virtual Task<Status> reach(Deadline) { co_return Status{}; }
 };
 
 // Whose sandboxes they are. Only what bears this id is ever touched.

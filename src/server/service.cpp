@@ -135,7 +135,7 @@ Service::~Service() = default;
 
 http::Handler Service::routes() {
   http::Router<http::RouteHandler> router;
-  api::add_health_routes(router, *pools_);
+  api::add_health_routes(router, *pools_, *backend_);
   api::add_contract_routes(router);
   api::add_lease_routes(router, *door_, *leases_, *runner_, *quotas_);
   api::CallRouter calls;

@@ -3,6 +3,8 @@
 
 #include <boost/json.hpp>
 
+#include "core/task_group.hpp"
+#include "pools/engine_gate.hpp"
 #include "pools/host_processes.hpp"
 #include "service/service_auth.hpp"
 
@@ -178,6 +180,36 @@ TEST_P(SessionApi, SandboxThatDies_LosesTheSessionWhichSaysWhyUntilMadeAnew) {
     EXPECT_EQ(anew.status, 201u) << json::serialize(anew.body);
     auto ran = co_await call_as(acme_, "POST", "/bash", R"json({"session_id": "s1", "command": "echo on"})json");
     EXPECT_EQ(ran.text("stdout"), "on\n");
+  });
+}
+
+TEST_P(SessionApi, EngineThatGoesAwayMidRequest_GivesATypedErrorAndIsNamedByReadiness) {
+  if (target().backend != "docker") CLOCHE_DOES_NOT_APPLY("there is no engine");
+  const std::string engine = std::getenv("CLOCHE_TEST_DOCKER_HOST");
+  if (!engine.starts_with("unix://")) CLOCHE_DOES_NOT_APPLY("only an engine at a unix socket can be cut off");
+  testing_support::EngineGate gate(scratch_.path() / "engine.sock", engine.substr(7));
+  adjust_ = [&, tokens = adjust_](server::ServiceOptions& options) {
+    tokens(options);
+    options.config.manager.engine.docker_host = gate.host();
+  };
+  serve([&, this]() -> Task<> {
+    auto made = co_await call_as(acme_, "POST", "/bash", R"json({"session_id": "s1", "command": "echo on"})json");
+    EXPECT_EQ(made.status, 200u) << json::serialize(made.body);
+    TaskGroup beside(io_.get_executor());
+    beside.spawn("engine goes", [&]() -> Task<> {
+      co_await pause_for(300ms);
+      gate.shut();
+    });
+    auto cut = co_await call_as(acme_, "POST", "/bash", R"json({"session_id": "s1", "command": "sleep 100"})json");
+    EXPECT_EQ(cut.status, 410u) << json::serialize(cut.body);
+    EXPECT_EQ(code_of(cut), "sandbox_lost");
+    co_await beside.join();
+    auto ready = co_await call("GET", "/readyz");
+    EXPECT_EQ(ready.status, 503u);
+    EXPECT_THAT(json::serialize(ready.body), HasSubstr(R"("backend":"docker")"));
+    gate.open();
+    auto anew = co_await call_as(acme_, "POST", "/sessions", R"json({"session_id": "s1"})json");
+    EXPECT_EQ(anew.status, 201u) << json::serialize(anew.body);
   });
 }
 

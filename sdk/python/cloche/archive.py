@@ -131,13 +131,21 @@ def unpack(pieces: Iterator[bytes], directory: AnyPath, most_bytes: int = MOST_B
                 if written > most_bytes:
                     raise SandboxResourceError(f"the archive has more than {most_bytes} bytes", code="too_large")
                 place = place_below(target, member.name)
-                content = archive.extractfile(member)
-                assert content is not None
-                write_whole(place, iter(lambda: content.read(PIECE), b""), member.mode & 0o755)
+                write_whole(place, _pieces_of(archive, member), member.mode & 0o755)
                 done.files.append(place)
     except tarfile.TarError as error:
         raise SandboxUnavailableError(f"the archive broke off: {error}") from error
     return done
+
+
+def _pieces_of(archive: tarfile.TarFile, member: tarfile.TarInfo) -> Iterator[bytes]:
+    content = archive.extractfile(member)
+    assert content is not None  # it is a file
+    while True:
+        piece = content.read(PIECE)
+        if not piece:
+            return
+        yield piece
 
 
 def write_whole(place: pathlib.Path, pieces: Iterator[bytes], mode: Optional[int] = None) -> None:

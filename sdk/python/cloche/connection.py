@@ -44,7 +44,8 @@ class _DeadlineSocket:
         self.sock.sendall(data)
 
     def makefile(self, mode: str) -> io.BufferedReader:
-        raw = self.sock.makefile(mode, buffering=0)
+        assert mode == "rb"
+        raw = self.sock.makefile("rb", buffering=0)
         return io.BufferedReader(_DeadlineReader(raw, self.sock, self._connection))
 
     def close(self) -> None:

@@ -24,4 +24,5 @@ class Deadline:
         return left
 
     def error(self) -> SandboxTimeoutError:
-        return SandboxTimeoutError(f"the service did not answer within {self.seconds:g} s", code="timeout")
+        span = "in time" if self.seconds is None else f"within {self.seconds:g} s"
+        return SandboxTimeoutError(f"the service did not answer {span}", code="timeout")

@@ -50,7 +50,7 @@ class SandboxPermissionError(SandboxError):
     """The caller is not known, or may not do this."""
 
 
-_BY_CODE = {
+_BY_CODE: dict[str, type[SandboxError]] = {
     "timeout": SandboxTimeoutError,
     "limit_reached": SandboxResourceError,
     "too_large": SandboxResourceError,
@@ -68,7 +68,7 @@ _BY_CODE = {
     "permission_denied": SandboxPermissionError,
 }
 
-_BY_STATUS = {
+_BY_STATUS: dict[int, type[SandboxError]] = {
     400: SandboxArgumentError, 401: SandboxPermissionError, 403: SandboxPermissionError, 404: SandboxNotFoundError,
     405: SandboxArgumentError, 408: SandboxTimeoutError, 410: SandboxLostError, 413: SandboxResourceError,
     415: SandboxArgumentError, 416: SandboxArgumentError, 422: SandboxArgumentError, 429: SandboxResourceError,
@@ -79,7 +79,7 @@ _BY_STATUS = {
 def error_for(message: str, *, code: Optional[str] = None, status: Optional[int] = None,
               request_id: Optional[str] = None, retry_after: Optional[float] = None) -> SandboxError:
     """The error of the kind that the code says, else the status."""
-    kind = _BY_CODE.get(code or "") or _BY_STATUS.get(status or 0, SandboxError)
+    kind = _BY_CODE.get(code or "", _BY_STATUS.get(status or 0, SandboxError))
     return kind(message, code=code, status=status, request_id=request_id, retry_after=retry_after)
 
 

@@ -56,8 +56,9 @@ class ProgramError(SandboxError):
     """Raised by `Result.check()` alone: the program did not succeed. `result` says how it ended."""
 
     def __init__(self, result: "Result") -> None:
-        words = result.reason or result.stderr.strip()[-500:] or f"exit code {result.exit_code}"
-        super().__init__(f"{result.category} ({result.cause}): {words}", code=result.category)
+        words = [result.reason, result.stderr.strip()[-500:]]
+        super().__init__(": ".join([f"{result.category} ({result.cause})"] + [each for each in words if each]),
+                         code=result.category)
         self.result = result
 
 

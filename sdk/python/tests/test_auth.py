@@ -2,7 +2,7 @@
 import subprocess
 
 import pytest
-from conftest import need_backend, run_async
+from support import need_backend, run_async
 
 import cloche
 import cloche.aio
@@ -40,10 +40,10 @@ def guarded(tmp_path):
 def test_strangers_are_refused_and_tenants_are_apart(guarded):
     server, tokens = guarded
     for token in ("", "cloche_" + "0" * 16 + "_" + "0" * 64):
-        with pytest.raises(cloche.SandboxPermissionError) as caught:
-            server.client(token=token).sessions()
-        assert caught.value.status == 401
-    assert server.client().health()
+        with server.client(token=token) as stranger:
+            with pytest.raises(cloche.SandboxPermissionError) as caught:
+                stranger.sessions()
+            assert caught.value.status == 401 and stranger.health()
 
     with server.client(token=tokens["acme"]) as client, cloche.Sandbox(client) as sandbox:
         sandbox.write("a", "mine")

@@ -6,7 +6,7 @@ import threading
 import time
 
 import pytest
-from conftest import eventually, run_async
+from support import eventually, run_async
 
 import cloche
 import cloche.aio

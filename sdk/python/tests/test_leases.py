@@ -1,6 +1,6 @@
 """Leases, test cases, and what the service says of itself."""
 import pytest
-from conftest import eventually, run_async
+from support import eventually, run_async
 
 import cloche
 import cloche.aio
@@ -76,7 +76,8 @@ def test_cases_are_run_and_judged(client):
 
 
 def test_program_of_several_files_with_a_command_and_assets(client):
-    files = {"main.py": "import helper\nprint(helper.text())", "helper.py": "def text(): return open('/tmp/data').read()"}
+    files = {"main.py": "import helper\nprint(helper.text())",
+             "helper.py": "def text(): return open('/tmp/data').read()"}
     (result,) = client.run_code("python", files=files, command="python3 main.py", assets={"data": b"given"})
     assert (result.output, result.ok) == ("given\n", True)
 

@@ -1,6 +1,6 @@
 """Runs in sessions: at once, followed, in the background, in a context, on a terminal."""
 import pytest
-from conftest import eventually, run_async
+from support import eventually, run_async
 
 import cloche
 import cloche.aio
@@ -92,8 +92,9 @@ def test_events_come_while_it_runs(sandbox):
 
 
 def test_output_is_there_before_the_end(sandbox):
-    with sandbox.stream("import os, time\nprint('first', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.01)\n"
-                        "print('last')") as stream:
+    code = ("import os, time\nprint('first', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.01)\n"
+            "print('last')")
+    with sandbox.stream(code) as stream:
         seen = ""
         for event in stream:
             if event.kind == "stdout":

@@ -2,7 +2,7 @@
 import threading
 
 import pytest
-from conftest import run_async
+from support import run_async
 
 import cloche
 import cloche.aio

@@ -8,7 +8,7 @@ import sys
 import tempfile
 
 import pytest
-from conftest import eventually, need_backend, python, settings_of
+from support import eventually, need_backend, python, settings_of
 
 import cloche
 
@@ -18,7 +18,7 @@ BACKENDS = pytest.mark.parametrize("backend", ["oci", "docker"])
 SCRIPT = """
 import sys, time, cloche
 sys.path.insert(0, {tests!r})
-from conftest import settings_of
+from support import settings_of
 server = cloche.start(**settings_of({backend!r}))
 sandbox = server.sandbox()
 sandbox.background("sleep 987654", "bash")

@@ -10,7 +10,7 @@ import threading
 import time
 
 import pytest
-from conftest import run_async
+from support import run_async
 
 import cloche
 import cloche.aio
@@ -275,8 +275,9 @@ FIRST = ("run", "r1-0", {"run_id": "r1", "tenant_id": "acme", "session_id": "s"}
 
 @pytest.mark.parametrize("then", [b"", b"0\r\n\r\n", b"5\r\nev"], ids=["cut", "ended", "cut in a chunk"])
 def test_lost_line_is_taken_up_where_it_broke(face, then):
-    with Part(events(FIRST, ("stdout", "r1-1", {"text": "one "}), then=then), hang_up,
-              events(("run", "r1-1", FIRST[2]), ("stdout", "r1-2", {"text": "two"}), ("result", "r1-3", RESULT))) as part:
+    broken = events(FIRST, ("stdout", "r1-1", {"text": "one "}), then=then)
+    rest = events(("run", "r1-1", FIRST[2]), ("stdout", "r1-2", {"text": "two"}), ("result", "r1-3", RESULT))
+    with Part(broken, hang_up, rest) as part:
         got = face.follow(part.url, "print()")
         assert [event.kind for event in got] == ["run", "stdout", "stdout", "result"]
         assert got[-1].result.stdout == "one two"

@@ -3,6 +3,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
+#include "core/log.hpp"
 #include "http/server/json_body.hpp"
 
 namespace cloche::api {
@@ -10,6 +11,9 @@ namespace cloche::api {
 namespace {
 
 namespace json = boost::json;
+
+// How long an engine may take to say that it is there.
+constexpr std::chrono::seconds engine_patience{2};
 
 // Ready: no pool that wants warm sandboxes stands there without any.
 json::array lacks_of(const pool::Manager& pools) {
@@ -30,8 +34,16 @@ Task<> health(http::Exchange& exchange) {
   [[maybe_unused]] auto sent = co_await http::respond_json(exchange, 200, body);
 }
 
-Task<> readiness(const pool::Manager& pools, http::Exchange& exchange) {
+Task<> readiness(const pool::Manager& pools, Backend& backend, http::Exchange& exchange) {
   json::array lacks = lacks_of(pools);
+  auto reached = co_await backend.reach(Deadline::after(engine_patience));
+  if (!reached) {
+    json::object lack;
+    lack["backend"] = backend.name();
+    lack["why"] = "it does not answer; see the log";
+    log::info("not ready: {}", reached.error().message);
+    lacks.push_back(std::move(lack));
+  }
   const bool ready = lacks.empty();
   json::object body;
   body["status"] = ready ? "ready" : "not ready";
@@ -41,10 +53,11 @@ Task<> readiness(const pool::Manager& pools, http::Exchange& exchange) {
 
 }  // namespace
 
-void add_health_routes(http::Router<http::RouteHandler>& router, pool::Manager& pools) {
+void add_health_routes(http::Router<http::RouteHandler>& router, pool::Manager& pools, Backend& backend) {
   router.add("GET", "/healthz", [](http::Exchange& exchange, const http::PathParameters&) { return health(exchange); });
-  router.add("GET", "/readyz",
-             [&pools](http::Exchange& exchange, const http::PathParameters&) { return readiness(pools, exchange); });
+  router.add("GET", "/readyz", [&pools, &backend](http::Exchange& exchange, const http::PathParameters&) {
+    return readiness(pools, backend, exchange);
+  });
 }
 
 }  // namespace cloche::api

@@ -6,6 +6,7 @@
 
 namespace cloche::api {
 
-void add_health_routes(http::Router<http::RouteHandler>& router, pool::Manager& pools);
+// Both outlive the router.
+void add_health_routes(http::Router<http::RouteHandler>& router, pool::Manager& pools, Backend& backend);
 
 }  // namespace cloche::api

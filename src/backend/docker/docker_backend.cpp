@@ -32,6 +32,7 @@ class DockerBackend final : public Backend {
   Task<Result<std::unique_ptr<Enclosure>>> create(SandboxSpec spec, Deadline deadline) override;
   Task<Result<std::vector<std::unique_ptr<Enclosure>>>> recover(Deadline deadline) override;
   Task<std::vector<Finding>> examine(Deadline deadline) override;
+  Task<Status> reach(Deadline deadline) override;
 
  private:
   Task<Result<EngineFacts>> facts(Deadline deadline);
@@ -58,6 +59,12 @@ Task<Result<EngineFacts>> DockerBackend::facts(Deadline deadline) {
   CLOCHE_CO_TRY(facts_, co_await fetch_facts(*engine_, deadline));
   facts_until_ = Deadline::after(facts_lifetime);
   co_return *facts_;
+}
+
+Task<Status> DockerBackend::reach(Deadline deadline) {
+  auto answered = co_await fetch_facts(*engine_, deadline);
+  if (!answered) co_return fail(std::move(answered).error());
+  co_return Status{};
 }
 
 Task<Result<ImageDetails>> DockerBackend::ensure_image(std::string image, Deadline deadline) {

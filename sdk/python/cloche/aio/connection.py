@@ -4,7 +4,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
-from typing import Any, Mapping, Optional
+from typing import Any, Iterable, Mapping, Optional
 
 from ..address import Address
 from ..call import Call
@@ -61,12 +61,13 @@ class Connection:
         except (BrokenPipeError, ConnectionResetError):
             pass
 
-    async def _write_chunks(self, pieces: Any) -> None:
+    async def _write_chunks(self, pieces: Iterable[bytes]) -> None:
         # Files are read by another thread: the loop goes on.
         iterator = iter(pieces)
+        at_end = object()
         while True:
-            piece = await self.loop.run_in_executor(None, next, iterator, None)
-            if piece is None:
+            piece: Any = await self.loop.run_in_executor(None, next, iterator, at_end)
+            if piece is at_end:
                 break
             if piece:
                 self.writer.write(b"%x\r\n" % len(piece) + piece + b"\r\n")

@@ -120,6 +120,17 @@ class TestCommands:
             assert await sandbox.run_command("echo $y") == "5"
 
     @in_a_loop
+    async def test_a_cancelled_command_is_ended(self):
+        async with DockerSandbox() as sandbox:
+            running = asyncio.create_task(sandbox.run_command("touch begun; sleep 60; touch never"))
+            while not await sandbox.container.client.glob("begun", session_id=sandbox.container.id):
+                await asyncio.sleep(0.01)
+            running.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await running
+            assert await sandbox.run_command("pgrep sleep; find . -name never; echo clean", timeout=30) == "clean"
+
+    @in_a_loop
     async def test_python_is_found_by_both_names(self):
         async with DockerSandbox() as sandbox:
             assert await sandbox.run_command("python -c 'print(1)'; python3 -c 'print(2)'") == "1\n2"

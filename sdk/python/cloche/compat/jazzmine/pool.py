@@ -61,6 +61,7 @@ class SandboxPool:
         nothing is left of the others."""
         if self._client is not None:
             raise RuntimeError("the pool has been started already")
+        self._closing = False
         names = list(self.registry.sandbox_names() if sandbox_names is None else sandbox_names)
         for name in names:
             await self.builder.ensure_sandbox(name)
