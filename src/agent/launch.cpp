@@ -15,7 +15,6 @@
 
 #include "agent/descriptors.hpp"
 #include "agent/identity.hpp"
-#include "agent/statx_filter.hpp"
 
 namespace cloche::agent {
 
@@ -107,7 +106,6 @@ void become_program(const wire::ExecRequest& request, const ProgramFds& fds, int
   }
   if (!become(request.uid, request.gid)) report_failure(report, "become the sandbox's user", errno);
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) report_failure(report, "give up new privileges", errno);
-  if (!hide_broken_statx()) report_failure(report, "hide a broken system call", errno);
   if (::chdir(request.cwd.empty() ? "/" : request.cwd.c_str()) != 0)
     report_failure(report, "enter the work directory", errno);
 

@@ -35,15 +35,6 @@ CONFORMANCE(Environment_IsWhatWasGivenAndSensibleDefaults) {
   });
 }
 
-CONFORMANCE(FilesNamedByPath_AreListedAndLookedAt) {
-  in_sandbox([](LiveSandbox& sandbox) -> Task<> {
-    const auto ran =
-        co_await run_shell(sandbox, "touch f; ls ./f; ls -l /tmp >/dev/null && stat -c %F f; ls -d /usr/bin");
-    EXPECT_EQ(ran.out, "./f\nregular empty file\n/usr/bin\n");
-    EXPECT_EQ(ran.err, "");
-  });
-}
-
 CONFORMANCE(InputOfManyBytes_ArrivesWholeAndThenEnds) {
   in_sandbox([](LiveSandbox& sandbox) -> Task<> {
     ExecSpec spec;
@@ -159,8 +150,7 @@ CONFORMANCE(Terminal_IsOneAndCanBeResized) {
 }
 
 CONFORMANCE(TerminalInterruptCharacter_InterruptsTheProgram) {
-  if (target().is_gvisor())
-    CLOCHE_DOES_NOT_APPLY("gVisor's terminals make no signals of characters; Exec::signal does");
+  if (target().is_gvisor()) CLOCHE_DOES_NOT_APPLY("gVisor's terminals make no signals of characters; Exec::signal does");
   in_sandbox([](LiveSandbox& sandbox) -> Task<> {
     ExecSpec spec = ExecSpec::shell("echo ready; exec sleep 100");
     spec.terminal = TerminalSize{};

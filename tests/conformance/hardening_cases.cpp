@@ -253,7 +253,9 @@ sys.stdin.read()
     modest.argv = {"python3", "-c", greedy};
     auto ran = co_await (*second)->run(std::move(modest), Deadline::after(60s));
     EXPECT_TRUE(ran) << ran.error().message;
-    if (ran && output != nullptr) EXPECT_EQ(ran->out, output->bytes) << ran->err;
+    if (ran && output != nullptr) {
+      EXPECT_EQ(ran->out, output->bytes) << ran->err;
+    }
     auto gone = co_await (*first)->destroy(Deadline::after(60s));
     EXPECT_TRUE(gone);
     gone = co_await (*second)->destroy(Deadline::after(60s));

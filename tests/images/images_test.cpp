@@ -23,7 +23,9 @@ class CliImages : public Cli {
     if (const auto lack = testing_support::lack_of({"oci", "crun"})) CLOCHE_CANNOT_TEST(lack->thing, lack->why);
   }
   void TearDown() override {
-    if (has_imported_) EXPECT_EQ(docker({"rmi", "-f", tag}).exit_code, 0);
+    if (has_imported_) {
+      EXPECT_EQ(docker({"rmi", "-f", tag}).exit_code, 0);
+    }
     if (!has_imported_) return;
     // What was derived from it to run it.
     std::istringstream ids(docker({"images", "-q", "--filter", "label=cloche.image=bash"}).out);

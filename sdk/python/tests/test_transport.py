@@ -1,4 +1,5 @@
 """The line itself, against a server that plays a part: connections that break, come back, stall and lie."""
+import asyncio
 import contextlib
 import json
 import pathlib
@@ -14,6 +15,8 @@ from support import run_async
 
 import cloche
 import cloche.aio
+from cloche.aio.within import within
+from cloche.deadline import Deadline
 
 RESULT = {"exit_code": 0, "category": "success", "cause": "none", "reason": "", "execution_time": 0.1, "cpu_time": 0.1,
           "memory_peak": 1, "truncated": False, "artifacts": [], "artifacts_truncated": False, "run_id": "r1",
@@ -266,6 +269,49 @@ def test_what_is_not_the_service_is_an_error_of_ours(face, lie):
     with Part(answers(lie), answers(lie), answers(lie)) as part:
         with pytest.raises(cloche.SandboxError):
             face.call(part.url, "stats")
+
+
+def test_cancellation_that_comes_with_the_answer_is_not_lost():
+    """At every step at which it can come, also when the answer is there already."""
+    async def work(url):
+        async with cloche.aio.Client(url, token="") as client:
+            lost = []
+            for steps in range(40):
+                task = asyncio.ensure_future(client.health())
+                for _ in range(steps):
+                    await asyncio.sleep(0.0003)
+                cancelled = task.cancel()
+                try:
+                    await task
+                except asyncio.CancelledError:
+                    continue
+                if cancelled:
+                    lost.append(steps)
+            return lost
+
+    def serve(part, connection):
+        while part.read_request(connection) is not None:
+            connection.sendall(answer())
+    with Part(*[serve] * 41) as part:
+        assert run_async(work(part.url)) == []
+
+
+def test_deadline_and_cancellation_are_told_apart():
+    async def work():
+        with pytest.raises(cloche.SandboxTimeoutError):
+            await within(Deadline(0.05), asyncio.sleep(10))
+        with pytest.raises(cloche.SandboxTimeoutError):
+            await within(Deadline(-1), asyncio.sleep(10))
+        assert await within(Deadline(None), asyncio.sleep(0, "done")) == "done"
+        task = asyncio.ensure_future(within(Deadline(10), asyncio.sleep(10)))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        # The next wait of the same task is not touched by the alarm of the last.
+        await within(Deadline(0.05), asyncio.sleep(0))
+        await asyncio.sleep(0.1)
+    run_async(work())
 
 
 # Events

@@ -1,7 +1,6 @@
 """A program on a terminal in a session, on asyncio."""
 from __future__ import annotations
 
-import asyncio
 from typing import Any, AsyncIterator, Awaitable, Callable, Optional, Union
 
 from ..deadline import Deadline
@@ -11,7 +10,8 @@ from ..transport import PIECE
 from ..websocket import (BINARY, CLOSE, PING, PONG, TEXT, FrameDecoder, Handshake, Message, TerminalExit, control,
                          encode_frame)
 from .connection import Connection
-from .transport import Transport, within
+from .transport import Transport
+from .within import within
 
 
 class Terminal:
@@ -99,9 +99,9 @@ class Terminal:
         self._open = False
         try:
             self._connection.writer.write(encode_frame(CLOSE, NORMAL_END))
-            await asyncio.wait_for(self._connection.writer.drain(), CLOSE_SECONDS)
+            await within(Deadline(CLOSE_SECONDS), self._connection.writer.drain())
             self._connection.writer.close()
-        except (OSError, asyncio.TimeoutError):
+        except (OSError, SandboxTimeoutError):
             pass
         finally:
             self._hang_up()

@@ -4,7 +4,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
-from typing import Any, AsyncIterator, Awaitable, Mapping, Optional, TypeVar
+from typing import Any, AsyncIterator, Mapping, Optional, TypeVar
 
 from ..address import Address
 from ..call import Answer, Call, may_retry, pause_before
@@ -12,21 +12,9 @@ from ..deadline import Deadline
 from ..errors import SandboxError, SandboxUnavailableError, error_from_answer
 from ..transport import LONGEST_IDLE, MOST_IDLE, MOST_OF_AN_ERROR, RETRIES, LineLost, user_agent_headers
 from .connection import Broken, Connection, head_of
+from .within import within
 
 T = TypeVar("T")
-
-
-async def within(deadline: Deadline, work: Awaitable[T]) -> T:
-    """What is awaited, if it is there in time."""
-    try:
-        left = deadline.left()
-    except BaseException:
-        asyncio.ensure_future(work).cancel()
-        raise
-    try:
-        return await asyncio.wait_for(work, left)
-    except asyncio.TimeoutError:
-        raise deadline.error() from None
 
 
 class StreamedAnswer:
