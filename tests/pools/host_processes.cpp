@@ -36,15 +36,17 @@ std::vector<pid_t> all_processes() {
   return pids;
 }
 
-// A fake sandbox's outermost process, bubblewrap itself, was given the sandbox's name as an argument.
+// A fake sandbox's outermost process, bubblewrap itself, is a child of ours and was given the sandbox's name as an
+// argument.
 bool is_in_fake(pid_t pid, const std::string& sandbox_id) {
+  bool named = false;
   while (pid > 1 && pid != ::getpid()) {
-    if (read_proc(pid, "cmdline").find(sandbox_id) != std::string::npos) return true;
+    named = named || read_proc(pid, "cmdline").find(sandbox_id) != std::string::npos;
     const std::string parent = status_line(pid, "PPid:");
     if (parent.empty()) return false;
     pid = std::stoi(parent);
   }
-  return false;
+  return named && pid == ::getpid();
 }
 
 bool is_first_of_its_namespace(pid_t pid) {

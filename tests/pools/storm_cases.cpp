@@ -188,7 +188,8 @@ std::vector<std::string> left_on_host(const Target& target, const Ledger& ledger
                                       const std::filesystem::path& scratch, const std::string& prefix) {
   std::vector<std::string> left;
   if (target.is_fake()) {
-    for (const pid_t pid : testing_support::processes_of(target, "")) left.push_back("process " + std::to_string(pid));
+    for (const pid_t pid : testing_support::processes_of(target, "fake-"))
+      left.push_back("process " + std::to_string(pid));
     return left;
   }
   const auto is_ours = [&](const std::string& name) { return name == instance.value || ledger.tenants.contains(name); };

@@ -318,7 +318,8 @@ TEST_P(FileApi, BodyOf200Megabytes_IsTooLarge) {
       EXPECT_EQ(answered->status, 413u) << route;
       EXPECT_THAT(answered->body, HasSubstr("too_large"));
     }
-    EXPECT_LT(peak_memory().count, before.count + mib(100).count) << "what does not fit is not held";
+    // What is allowed is held once, and once more while it grows.
+    EXPECT_LT(peak_memory().count, before.count + mib(170).count) << "what does not fit is not held";
   });
 }
 

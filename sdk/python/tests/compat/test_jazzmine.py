@@ -290,7 +290,7 @@ class TestExecutor:
             async with pool.checkout("default") as container:
                 running = asyncio.create_task(ScriptExecutor().execute(container, "import time; time.sleep(60)"))
                 assert container.healthy
-                while not await pool._client.runs(container.container_id):
+                while not any(run.state == "running" for run in await pool._client.runs(container.container_id)):
                     await asyncio.sleep(0.01)
                 await pool._client.end_session(container.container_id)
                 result = await running
