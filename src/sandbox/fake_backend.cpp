@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <csignal>
+#include <fstream>
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/read.hpp>
@@ -74,8 +75,12 @@ class FakeEnclosure final : public Enclosure {
   }
 
  private:
+  // Bubblewrap's end would be the agent's too, but for an agent that is stopped: it never learns of it.
   void end() {
     if (pid_ <= 0) return;
+    const std::string pid = std::to_string(pid_);
+    std::ifstream children("/proc/" + pid + "/task/" + pid + "/children");
+    for (pid_t child = 0; children >> child;) ::kill(child, SIGKILL);
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
     pid_ = -1;
