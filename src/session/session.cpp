@@ -4,15 +4,6 @@
 
 namespace cloche::session {
 
-std::string_view to_string(SessionState state) {
-  switch (state) {
-    case SessionState::live: return "live";
-    case SessionState::lost: return "lost";
-    case SessionState::ending: return "ending";
-  }
-  return "lost";
-}
-
 Session::Session(const Executor& executor, SessionKey key, SessionOptions options, WallTime created)
     : executor_(executor),
       key_(std::move(key)),
