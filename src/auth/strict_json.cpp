@@ -6,11 +6,7 @@
 
 namespace cloche::auth {
 
-namespace {
-
 namespace json = boost::json;
-
-}  // namespace
 
 Result<json::object> parse_strict_object(std::string_view text, std::size_t depth) {
   CLOCHE_TRY(json::value value, parse_strict_json(text, depth));

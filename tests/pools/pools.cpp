@@ -112,9 +112,4 @@ Task<> eventually(std::string what, std::function<bool()> is_true) {
   EXPECT_TRUE(is_true()) << "never: " << what;
 }
 
-#ifndef CLOCHE_NO_POOL_CASES  // where only the fixture is of use
-INSTANTIATE_TEST_SUITE_P(Backends, Pools, testing::ValuesIn(testing_support::all_targets()),
-                         [](const auto& target) { return target.param.name(); });
-#endif
-
 }  // namespace cloche

@@ -1,0 +1,9 @@
+// Every case of the pools, over every backend and runtime.
+#include "pools/pools.hpp"
+
+namespace cloche {
+
+INSTANTIATE_TEST_SUITE_P(Backends, Pools, testing::ValuesIn(testing_support::all_targets()),
+                         [](const auto& target) { return target.param.name(); });
+
+}  // namespace cloche
