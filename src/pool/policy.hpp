@@ -15,6 +15,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -41,6 +42,7 @@ enum class RemoveReason {
   surplus,  // there are more than a lowered limit allows
   shutdown,
 };
+std::string_view to_string(RemoveReason reason);
 
 enum class RefuseReason {
   at_limit,

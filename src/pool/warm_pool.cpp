@@ -10,7 +10,6 @@
 #include "core/log.hpp"
 #include "pool/fingerprint.hpp"
 #include "pool/making.hpp"
-#include "pool/options.hpp"
 #include "sandbox/exec_spec.hpp"
 
 namespace cloche::pool {
@@ -20,26 +19,9 @@ namespace {
 // Beyond the time the agent has to say that it is ready: unpacking an image, a slow engine, imports of a zygote.
 constexpr std::chrono::seconds make_patience{120};
 constexpr std::chrono::seconds destroy_patience{30};
-constexpr std::chrono::seconds ping_patience{5};
 constexpr std::chrono::seconds longest_pause_between_removals{60};
 
 Time now() { return Deadline::Clock::now(); }
-
-std::string_view to_string(RemoveReason reason) {
-  switch (reason) {
-    case RemoveReason::idle_too_long: return "idle too long";
-    case RemoveReason::worn_out: return "worn out";
-    case RemoveReason::never_reused: return "used once";
-    case RemoveReason::poisoned: return "its lease asked for it";
-    case RemoveReason::lent_too_long: return "lent too long";
-    case RemoveReason::died: return "died";
-    case RemoveReason::reset_failed: return "could not be made clean";
-    case RemoveReason::evicted: return "in the way of another tenant";
-    case RemoveReason::surplus: return "above the limit";
-    case RemoveReason::shutdown: return "shutdown";
-  }
-  return "?";
-}
 
 }  // namespace
 
@@ -431,92 +413,6 @@ Task<> WarmPool::remove(SlotId slot, RemoveReason reason) {
   policy_.removed(slot, now());
   act();
   went_.notify();
-}
-
-void WarmPool::watch() {
-  const Time time = now();
-  policy_.tick(time);
-  act();
-  for (auto& [slot, room] : rooms_) {
-    if (room.being_looked_at || policy_.state(slot) != SlotState::idle) continue;
-    if (time - room.looked_at < profile_.pool.health_interval) continue;
-    room.being_looked_at = true;
-    tasks_.spawn("look at sandbox", [self = shared_from_this(), slot = slot] { return self->look_at(slot); });
-  }
-  const auto wanted = policy_.counts().lent + policy_.waiting();
-  if (const auto load = load_.update(wanted, policy_.options().scale_limit)) {
-    switch (*load) {
-      case Load::high: log::warn("pool {}: high load: {}", profile_.name, figures()); break;
-      case Load::moderate: log::warn("pool {}: moderate load: {}", profile_.name, figures()); break;
-      case Load::normal: log::info("pool {}: normal load again: {}", profile_.name, figures()); break;
-    }
-  }
-}
-
-// It may be lent meanwhile: the agent answers beside whatever else goes on.
-Task<> WarmPool::look_at(SlotId slot) {
-  const auto sandbox = rooms_.at(slot).sandbox;
-  auto alive = co_await sandbox->ping(Deadline::after(ping_patience));
-  const auto room = rooms_.find(slot);
-  if (room == rooms_.end()) co_return;
-  room->second.being_looked_at = false;
-  room->second.looked_at = now();
-  if (!alive && !sandbox->lost()) on_death(slot);
-}
-
-PoolStats WarmPool::stats() const {
-  PoolStats stats = counted_;
-  const Counts& counts = policy_.counts();
-  stats.idle = counts.idle;
-  stats.active = counts.lent;
-  stats.total = counts.total();
-  stats.pool_size = policy_.options().pool_size;
-  stats.scale_limit = policy_.options().scale_limit;
-  stats.utilization = stats.total == 0 ? 0 : 100.0 * stats.active / stats.total;
-  stats.making = counts.making;
-  stats.resetting = counts.resetting;
-  stats.removing = counts.removing;
-  stats.waiting = static_cast<std::uint32_t>(policy_.waiting());
-  return stats;
-}
-
-Status WarmPool::resize(PoolOptions options) {
-  CLOCHE_CHECK(validate(options));
-  profile_.pool = options;
-  policy_.resize(options, now());
-  act();
-  return {};
-}
-
-void WarmPool::close() {
-  policy_.shut_down(now());
-  act();
-}
-
-void WarmPool::end_leases() {
-  policy_.end_leases(now());
-  act();
-}
-
-Task<> WarmPool::wait_until_unlent(Deadline deadline) {
-  const auto self = shared_from_this();
-  while (policy_.counts().lent > 0 && !hastened_ && !deadline.passed()) co_await went_.wait(deadline);
-}
-
-void WarmPool::hasten() {
-  hastened_ = true;
-  went_.notify();
-}
-
-Task<> WarmPool::wait_until_empty(Deadline deadline) {
-  const auto self = shared_from_this();
-  while (policy_.counts().total() > 0 && !deadline.passed()) co_await went_.wait(deadline);
-}
-
-Task<std::size_t> WarmPool::abandon() {
-  const auto self = shared_from_this();
-  co_await tasks_.shut_down();
-  co_return policy_.counts().total();
 }
 
 SandboxSpec WarmPool::spec_for(const std::string& name) const {

@@ -1,0 +1,102 @@
+// A pool while nobody claims: its monitor, its figures, its shutdown.
+#include "core/log.hpp"
+#include "pool/options.hpp"
+#include "pool/warm_pool.hpp"
+
+namespace cloche::pool {
+
+namespace {
+
+constexpr std::chrono::seconds ping_patience{5};
+
+Time now() { return Deadline::Clock::now(); }
+
+}  // namespace
+
+void WarmPool::watch() {
+  const Time time = now();
+  policy_.tick(time);
+  act();
+  for (auto& [slot, room] : rooms_) {
+    if (room.being_looked_at || policy_.state(slot) != SlotState::idle) continue;
+    if (time - room.looked_at < profile_.pool.health_interval) continue;
+    room.being_looked_at = true;
+    tasks_.spawn("look at sandbox", [self = shared_from_this(), slot = slot] { return self->look_at(slot); });
+  }
+  const auto wanted = policy_.counts().lent + policy_.waiting();
+  if (const auto load = load_.update(wanted, policy_.options().scale_limit)) {
+    switch (*load) {
+      case Load::high: log::warn("pool {}: high load: {}", profile_.name, figures()); break;
+      case Load::moderate: log::warn("pool {}: moderate load: {}", profile_.name, figures()); break;
+      case Load::normal: log::info("pool {}: normal load again: {}", profile_.name, figures()); break;
+    }
+  }
+}
+
+// It may be lent meanwhile: the agent answers beside whatever else goes on.
+Task<> WarmPool::look_at(SlotId slot) {
+  const auto sandbox = rooms_.at(slot).sandbox;
+  auto alive = co_await sandbox->ping(Deadline::after(ping_patience));
+  const auto room = rooms_.find(slot);
+  if (room == rooms_.end()) co_return;
+  room->second.being_looked_at = false;
+  room->second.looked_at = now();
+  if (!alive && !sandbox->lost()) on_death(slot);
+}
+
+PoolStats WarmPool::stats() const {
+  PoolStats stats = counted_;
+  const Counts& counts = policy_.counts();
+  stats.idle = counts.idle;
+  stats.active = counts.lent;
+  stats.total = counts.total();
+  stats.pool_size = policy_.options().pool_size;
+  stats.scale_limit = policy_.options().scale_limit;
+  stats.utilization = stats.total == 0 ? 0 : 100.0 * stats.active / stats.total;
+  stats.making = counts.making;
+  stats.resetting = counts.resetting;
+  stats.removing = counts.removing;
+  stats.waiting = static_cast<std::uint32_t>(policy_.waiting());
+  return stats;
+}
+
+Status WarmPool::resize(PoolOptions options) {
+  CLOCHE_CHECK(validate(options));
+  profile_.pool = options;
+  policy_.resize(options, now());
+  act();
+  return {};
+}
+
+void WarmPool::close() {
+  policy_.shut_down(now());
+  act();
+}
+
+void WarmPool::end_leases() {
+  policy_.end_leases(now());
+  act();
+}
+
+Task<> WarmPool::wait_until_unlent(Deadline deadline) {
+  const auto self = shared_from_this();
+  while (policy_.counts().lent > 0 && !hastened_ && !deadline.passed()) co_await went_.wait(deadline);
+}
+
+void WarmPool::hasten() {
+  hastened_ = true;
+  went_.notify();
+}
+
+Task<> WarmPool::wait_until_empty(Deadline deadline) {
+  const auto self = shared_from_this();
+  while (policy_.counts().total() > 0 && !deadline.passed()) co_await went_.wait(deadline);
+}
+
+Task<std::size_t> WarmPool::abandon() {
+  const auto self = shared_from_this();
+  co_await tasks_.shut_down();
+  co_return policy_.counts().total();
+}
+
+}  // namespace cloche::pool
