@@ -1,21 +1,27 @@
-// Bytes: an amount of memory or of data, so that no number travels without its unit.
+/// @file
+/// Bytes: an amount of memory or of data, so that no number travels without its unit.
 #pragma once
 
 #include <compare>
 #include <cstdint>
 #include <string>
 
+#include "cloche/visibility.hpp"
+
 namespace cloche {
 
+/// So many bytes.
 struct Bytes {
-  std::uint64_t count = 0;
+  std::uint64_t count = 0;  ///< how many
   auto operator<=>(const Bytes&) const = default;
 };
 
+/// n times 1024 bytes.
 constexpr Bytes kib(std::uint64_t n) { return {n << 10}; }
+/// n times 1024 times 1024 bytes.
 constexpr Bytes mib(std::uint64_t n) { return {n << 20}; }
 
-// "512 MiB", "1.5 KiB", "17 B".
-std::string to_string(Bytes bytes);
+/// "512 MiB", "1.5 KiB", "17 B".
+CLOCHE_API std::string to_string(Bytes bytes);
 
 }  // namespace cloche

@@ -1,4 +1,5 @@
-// What an engine is made with.
+/// @file
+/// What an engine is made with.
 #pragma once
 
 #include <map>
@@ -7,29 +8,33 @@
 
 namespace cloche {
 
+/// What makes sandboxes: an OCI runtime, without a daemon, or a Docker engine.
 enum class BackendKind { oci, docker };
 
+/// Where an engine keeps its things, and whose they are.
 struct EngineOptions {
-  BackendKind backend = BackendKind::oci;
-  std::string state_dir = "/var/lib/cloche";  // root filesystems, images, the agent
-  std::string run_dir = "/run/cloche";        // what is gone after a reboot
-  // Whose sandboxes these are: letters, digits and '-'. Empty: an id of this engine alone, whose sandboxes end with it,
-  // and if the process is killed, with the next engine that starts on this host.
+  BackendKind backend = BackendKind::oci;     ///< what makes the sandboxes
+  std::string state_dir = "/var/lib/cloche";  ///< root filesystems, images, the agent
+  std::string run_dir = "/run/cloche";        ///< what is gone after a reboot
+  /// Whose sandboxes these are: letters, digits and '-'. Empty: an id of this engine alone, whose sandboxes end with
+  /// it, and if the process is killed, with the next engine that starts on this host.
   std::string instance;
 
-  // Docker. Empty: DOCKER_HOST, DOCKER_TLS_VERIFY and DOCKER_CERT_PATH, else the engine's usual socket.
+  /// Docker. Empty: DOCKER_HOST, DOCKER_TLS_VERIFY and DOCKER_CERT_PATH, else the engine's usual socket.
   std::string docker_host;
-  // For bind mounts when Cloche itself runs in a container: its paths to the host's, the longest prefix wins.
+  /// For bind mounts when Cloche itself runs in a container: its paths to the host's, the longest prefix wins.
   std::map<std::string, std::string> host_path_map;
 };
 
-// One thing that a host can or cannot do.
+/// One thing that a host can or cannot do.
 struct HostFinding {
-  std::string backend;
-  std::string name;
-  enum class Level { good, warning, missing } level = Level::good;
-  std::string detail;
-  std::string advice;  // what to do about it, when it is not good
+  std::string backend;  ///< whose finding it is: `oci` or `docker`
+  std::string name;     ///< of the thing
+  /// How it stands.
+  enum class Level { good, warning, missing };
+  Level level = Level::good;  ///< how it stands
+  std::string detail;         ///< what was found
+  std::string advice;         ///< what to do about it, when it is not good
 };
 
 }  // namespace cloche

@@ -1,4 +1,5 @@
-// Files of a sandbox, as the library speaks of them.
+/// @file
+/// Files of a sandbox, as the library speaks of them.
 #pragma once
 
 #include <cstdint>
@@ -7,31 +8,36 @@
 
 namespace cloche {
 
+/// What an entry is.
 enum class EntryType { other, regular, directory, symlink, fifo, socket, device };
 
+/// A file, a directory or whatever else a path leads to.
 struct Entry {
-  std::string path;
-  EntryType type = EntryType::other;
-  std::uint64_t size = 0;
-  std::uint32_t mode = 0;
-  std::int64_t modified_ns = 0;  // since the epoch
-  std::string link_target;
+  std::string path;                   ///< of stat: as asked for; in a listing, below what was listed
+  EntryType type = EntryType::other;  ///< what it is; a link is not followed
+  std::uint64_t size = 0;             ///< in bytes
+  std::uint32_t mode = 0;             ///< permission bits
+  std::int64_t modified_ns = 0;       ///< since the epoch
+  std::string link_target;            ///< of a symlink: what it says
 };
 
+/// Entries, and whether they are all.
 struct EntryListing {
-  std::vector<Entry> entries;
-  bool cut = false;  // there was more than the cap let through
+  std::vector<Entry> entries;  ///< sorted, a directory before what is in it
+  bool cut = false;            ///< there was more than the cap let through
 };
 
+/// One line that matched.
 struct Match {
-  std::string path;
-  std::uint64_t line = 0;
-  std::string text;
+  std::string path;        ///< of the file, relative to what was searched
+  std::uint64_t line = 0;  ///< from 1
+  std::string text;        ///< the line, without its end
 };
 
+/// Matches, and whether they are all.
 struct MatchListing {
-  std::vector<Match> matches;
-  bool cut = false;
+  std::vector<Match> matches;  ///< by path and line
+  bool cut = false;            ///< there were more than the cap let through
 };
 
 }  // namespace cloche

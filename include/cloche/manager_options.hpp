@@ -1,4 +1,5 @@
-// What a manager of pools is made with.
+/// @file
+/// What a manager of pools is made with.
 #pragma once
 
 #include <chrono>
@@ -12,17 +13,18 @@
 
 namespace cloche {
 
+/// Profiles, names and secrets of a manager.
 struct ManagerOptions {
-  EngineOptions engine;
-  std::vector<Profile> profiles;
-  std::map<std::string, std::string> aliases;  // other names, a language's say, to a profile's
-  std::string name_prefix = "cloche";          // sandboxes are called {prefix}-{profile}-{pool8}-{seq4}
-  // What secrets are taken from; a name that is not here is looked for in this process's environment.
+  EngineOptions engine;                        ///< what makes the sandboxes
+  std::vector<Profile> profiles;               ///< a pool each
+  std::map<std::string, std::string> aliases;  ///< other names, a language's say, to a profile's
+  std::string name_prefix = "cloche";          ///< sandboxes are called {prefix}-{profile}-{pool8}-{seq4}
+  /// What secrets are taken from; a name that is not here is looked for in this process's environment.
   std::map<std::string, std::string> secrets;
-  // How many sandboxes of all pools together may be in the making, and how many on their way out, at the same time.
+  /// How many sandboxes of all pools together may be in the making, and how many on their way out, at the same time.
   std::uint32_t max_making = 4;
-  std::uint32_t max_removing = 4;
-  // How long shutdown waits for leases to be given back before it ends them.
+  std::uint32_t max_removing = 4;  ///< see max_making
+  /// How long shutdown waits for leases to be given back before it ends them.
   std::chrono::milliseconds drain_timeout{10'000};
 };
 

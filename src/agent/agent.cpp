@@ -54,7 +54,7 @@ class Agent {
  public:
   Agent()
       : zygotes_(loop_, own_path()),
-        background_(loop_, zygotes_),
+        background_(loop_, zygotes_, stillness_),
         link_(
             loop_, STDIN_FILENO, STDOUT_FILENO,
             [this](ServerLink&, wire::StreamId id, std::string_view request) { return open(id, request); },
@@ -70,6 +70,7 @@ class Agent {
  private:
   void greet(const wire::Hello& hello, wire::Ready& ready) {
     keep_ = hello.keep;
+    if (!keep_.empty()) stillness_.share();
     ready.build = version;
     ready.background = static_cast<std::uint32_t>(background_.size());
     ready.counts_oom_kills = read_oom_kills().has_value();
@@ -83,7 +84,7 @@ class Agent {
         CLOCHE_TRY(auto exec, wire::decode<wire::ExecRequest>(request));
         users_.emplace(exec.uid, exec.gid);
         if (exec.background) return background_.open_start(link_, id, std::move(exec));
-        return open_exec_stream(link_, id, loop_, zygotes_, exec);
+        return open_exec_stream(link_, id, loop_, zygotes_, stillness_, exec);
       }
       case wire::RequestKind::exec_list: return background_.open_list(link_, id);
       case wire::RequestKind::exec_attach: {
@@ -93,7 +94,7 @@ class Agent {
       case wire::RequestKind::file: {
         CLOCHE_TRY(const auto file, wire::decode<wire::FileRequest>(request));
         users_.emplace(file.uid, file.gid);
-        return open_file_stream(link_, id, loop_, file);
+        return open_file_stream(link_, id, loop_, stillness_, file);
       }
       case wire::RequestKind::tcp: {
         CLOCHE_TRY(const auto tcp, wire::decode<wire::TcpRequest>(request));
@@ -119,6 +120,7 @@ class Agent {
     for (const auto& name : silent)
       report.leftovers.push_back("perhaps a run of zygote '" + name + "', which is silent");
     if (report.leftovers.empty()) users_.clear();
+    loop_.later([this] { zygotes_.replace_spares(); });
     auto stream = std::make_unique<InstantStream>(link_, id);
     stream->send(report);
     stream->close();
@@ -145,6 +147,7 @@ class Agent {
   Loop::Watch child_watch_;
   std::set<std::pair<uid_t, gid_t>> users_;
   std::vector<std::string> keep_;
+  Stillness stillness_;
   Zygotes zygotes_;
   Background background_;
   ServerLink link_;

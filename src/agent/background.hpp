@@ -20,7 +20,8 @@ class BackgroundExec;
 
 class Background {
  public:
-  Background(Loop& loop, Zygotes& zygotes) : loop_(loop), zygotes_(zygotes) {}
+  Background(Loop& loop, Zygotes& zygotes, Stillness& stillness)
+      : loop_(loop), zygotes_(zygotes), stillness_(stillness) {}
   ~Background();
 
   // Each opens a stream; the first starts a program, tells of it and closes.
@@ -39,6 +40,7 @@ class Background {
 
   Loop& loop_;
   Zygotes& zygotes_;
+  Stillness& stillness_;
   std::uint64_t next_id_ = 1;
   std::map<std::uint64_t, std::shared_ptr<BackgroundExec>> execs_;
 };

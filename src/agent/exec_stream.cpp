@@ -8,7 +8,7 @@ class ExecStream final : public Stream {
  public:
   using Stream::Stream;
 
-  Status start(Loop& loop, Zygotes& zygotes, const wire::ExecRequest& request) {
+  Status start(Loop& loop, Zygotes& zygotes, Stillness& stillness, const wire::ExecRequest& request) {
     Program::Events events{
         .started = [this](pid_t pid) { send(wire::ExecStarted{.pid = static_cast<std::uint32_t>(pid)}); },
         .room = [this](std::uint8_t lane) { return sendable(lane); },
@@ -17,7 +17,7 @@ class ExecStream final : public Stream {
         .stdin_taken = [this](std::size_t bytes) { return_credit(wire::lane::in, bytes); },
         .ended = [this](Result<wire::ExecEnded> ended) { on_ended(std::move(ended)); },
     };
-    CLOCHE_TRY(program_, Program::start(loop, zygotes, request, std::move(events)));
+    CLOCHE_TRY(program_, Program::start(loop, zygotes, stillness, request, std::move(events)));
     return {};
   }
 
@@ -48,9 +48,9 @@ void steer(Program& program, std::string_view message) {
 }
 
 Result<std::unique_ptr<Stream>> open_exec_stream(ServerLink& link, wire::StreamId id, Loop& loop, Zygotes& zygotes,
-                                                 const wire::ExecRequest& request) {
+                                                 Stillness& stillness, const wire::ExecRequest& request) {
   auto stream = std::make_unique<ExecStream>(link, id);
-  CLOCHE_CHECK(stream->start(loop, zygotes, request));
+  CLOCHE_CHECK(stream->start(loop, zygotes, stillness, request));
   return stream;
 }
 

@@ -15,6 +15,7 @@
 #include "agent/files/moment.hpp"
 #include "agent/identity.hpp"
 #include "agent/pumps.hpp"
+#include "agent/quick_look.hpp"
 
 namespace cloche::agent {
 
@@ -52,15 +53,40 @@ Status write_message(int fd, std::string_view message) {
   ::_exit(told ? 0 : 1);
 }
 
+std::string place_of(const wire::FileRequest& request) { return request.root + '\0' + request.path; }
+
+// What is removed by `changes` is not in the tree that it looks at.
+bool changes_files(wire::FileOp op) {
+  switch (op) {
+    case wire::FileOp::write:
+    case wire::FileOp::remove:
+    case wire::FileOp::mkdir:
+    case wire::FileOp::move:
+    case wire::FileOp::tar_in: return true;
+    case wire::FileOp::read:
+    case wire::FileOp::stat:
+    case wire::FileOp::list:
+    case wire::FileOp::tar_out:
+    case wire::FileOp::glob:
+    case wire::FileOp::grep:
+    case wire::FileOp::mark:
+    case wire::FileOp::changes: return false;
+  }
+  return true;
+}
+
 class FileStream final : public Stream {
  public:
-  FileStream(ServerLink& link, wire::StreamId id, Loop& loop) : Stream(link, id), loop_(loop) {}
+  FileStream(ServerLink& link, wire::StreamId id, Loop& loop, Stillness& stillness)
+      : Stream(link, id), loop_(loop), stillness_(stillness) {}
   ~FileStream() override { end_worker(); }
 
   Status start(const wire::FileRequest& request) {
     CLOCHE_TRY(auto in, make_pipe());
     CLOCHE_TRY(auto out, make_pipe());
     CLOCHE_TRY(auto replies, make_pipe());
+    if (changes_files(request.op)) work_ = std::make_shared<Stillness::Work>(stillness_.begin());
+    if (request.op == wire::FileOp::changes) look_ = stillness_.look_at(place_of(request));
     worker_ = ::fork();
     if (worker_ < 0) return fail_errno("fork a file worker");
     if (worker_ == 0) {
@@ -109,6 +135,7 @@ class FileStream final : public Stream {
       const std::string_view message = std::string_view(partial_).substr(position + sizeof size, size);
       position += sizeof size + size;
       if (const auto reply = wire::decode<wire::FileReply>(message)) {
+        if (look_ && reply->done && reply->moment_ns != 0) stillness_.found(std::move(*look_), reply->moment_ns);
         send(*reply);
       } else if (auto closed = wire::decode<wire::Closed>(message)) {
         verdict_ = std::move(*closed);
@@ -120,6 +147,7 @@ class FileStream final : public Stream {
   void close_if_done() {
     if (closed() || !replies_ || !replies_->ended() || !out_->ended()) return;
     worker_ = -1;  // the agent's reaper has it, or will
+    work_.reset();
     if (!verdict_) return close(Error{ErrorCode::internal, "the file worker was lost"});
     if (verdict_->refusal != wire::Refusal::none) {
       return close(Error{wire::error_code_of(verdict_->refusal), verdict_->message});
@@ -132,7 +160,7 @@ class FileStream final : public Stream {
     if (worker_ <= 0) return;
     ::kill(worker_, SIGTERM);
     auto timer = std::make_shared<Loop::Timer>();
-    *timer = loop_.after(std::chrono::seconds(2), [worker = worker_, timer] {
+    *timer = loop_.after(std::chrono::seconds(2), [worker = worker_, timer, work = work_] {
       siginfo_t about{};
       // Only while it is still our child: its number may be somebody else's by then.
       if (::waitid(P_PID, static_cast<id_t>(worker), &about, WEXITED | WNOHANG | WNOWAIT) == 0) ::kill(worker, SIGKILL);
@@ -141,6 +169,9 @@ class FileStream final : public Stream {
   }
 
   Loop& loop_;
+  Stillness& stillness_;
+  std::shared_ptr<Stillness::Work> work_;  // shared with the patience for a worker that was told to end
+  std::optional<Stillness::Look> look_;
   pid_t worker_ = -1;
   std::string partial_;
   std::optional<wire::Closed> verdict_;
@@ -152,7 +183,8 @@ class FileStream final : public Stream {
 // A mark needs nobody's rights and no file, so nobody is forked for it.
 class MarkStream final : public Stream {
  public:
-  MarkStream(ServerLink& link, wire::StreamId id, Loop& loop) : Stream(link, id), loop_(loop) {}
+  MarkStream(ServerLink& link, wire::StreamId id, Loop& loop, Moment moment)
+      : Stream(link, id), loop_(loop), moment_(moment) {}
 
   void look() {
     if (closed()) return;
@@ -173,16 +205,31 @@ class MarkStream final : public Stream {
   Loop::Timer next_look_;
 };
 
+class QuickStream final : public Stream {
+ public:
+  using Stream::Stream;
+  void on_cancel() override { close(Error{ErrorCode::cancelled, "cancelled"}); }
+};
+
 }  // namespace
 
-Result<std::unique_ptr<Stream>> open_file_stream(ServerLink& link, wire::StreamId id, Loop& loop,
+Result<std::unique_ptr<Stream>> open_file_stream(ServerLink& link, wire::StreamId id, Loop& loop, Stillness& stillness,
                                                  const wire::FileRequest& request) {
   if (request.op == wire::FileOp::mark) {
-    auto mark = std::make_unique<MarkStream>(link, id, loop);
+    const Moment moment(stillness.last_change(place_of(request)));
+    auto mark = std::make_unique<MarkStream>(link, id, loop, moment);
     mark->look();
     return mark;
   }
-  auto stream = std::make_unique<FileStream>(link, id, loop);
+  auto look = request.op == wire::FileOp::changes ? stillness.look_at(place_of(request)) : std::nullopt;
+  if (const auto replies = look ? look_quickly(request) : std::nullopt) {
+    if (replies->back().moment_ns != 0) stillness.found(std::move(*look), replies->back().moment_ns);
+    auto stream = std::make_unique<QuickStream>(link, id);
+    for (const auto& reply : *replies) stream->send(reply);
+    stream->close();
+    return stream;
+  }
+  auto stream = std::make_unique<FileStream>(link, id, loop, stillness);
   CLOCHE_CHECK(stream->start(request));
   return stream;
 }

@@ -26,6 +26,19 @@ Status borrow_file_rights(uid_t uid, gid_t gid) {
   return {};
 }
 
+Result<BorrowedRights> BorrowedRights::of(uid_t uid, gid_t gid) {
+  BorrowedRights rights;  // given back also when only the half of them was to be had
+  CLOCHE_CHECK(borrow_file_rights(uid, gid));
+  return rights;
+}
+
+BorrowedRights::~BorrowedRights() {
+  if (!borrowed_) return;
+  // The user first: only who is the agent again may be of its group.
+  if (::setresuid(static_cast<uid_t>(-1), agent_uid, static_cast<uid_t>(-1)) != 0) std::abort();
+  if (::setresgid(static_cast<gid_t>(-1), 0, static_cast<gid_t>(-1)) != 0) std::abort();
+}
+
 void kill_all_of(uid_t uid) {
   // With real and effective ids of the user, kill(-1) reaches exactly the user's processes; the saved id brings us
   // back. A process 1 is immune to signals from its own namespace, so the moment in between is safe.

@@ -6,6 +6,8 @@
 
 #include <sys/types.h>
 
+#include <utility>
+
 #include "core/result.hpp"
 
 namespace cloche::agent {
@@ -19,6 +21,20 @@ bool become(uid_t uid, gid_t gid);
 // Rights of the user on files, while the real and saved ids stay the agent's, so that the user's programs cannot
 // signal the process. For a forked worker.
 Status borrow_file_rights(uid_t uid, gid_t gid);
+
+// The same for a while, in the agent itself, which then must not wait for anybody: a file that is new, in a directory
+// of the user's. It ends with the object; an agent that could not have its own rights back ends.
+class BorrowedRights {
+ public:
+  static Result<BorrowedRights> of(uid_t uid, gid_t gid);
+  BorrowedRights(BorrowedRights&& other) noexcept : borrowed_(std::exchange(other.borrowed_, false)) {}
+  BorrowedRights& operator=(BorrowedRights&&) = delete;
+  ~BorrowedRights();
+
+ private:
+  BorrowedRights() = default;
+  bool borrowed_ = true;
+};
 
 // SIGKILL for every process of this user, in one system call, so that none can fork away. The caller must be
 // process 1, which cannot be hit itself.

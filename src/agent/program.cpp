@@ -8,6 +8,7 @@
 #include "agent/identity.hpp"
 #include "agent/oom_counter.hpp"
 #include "agent/orphans.hpp"
+#include "agent/start_file.hpp"
 
 namespace cloche::agent {
 
@@ -21,6 +22,8 @@ Status validate(const wire::ExecRequest& request) {
     return fail(ErrorCode::invalid_argument, "an argument contains a NUL byte");
   if (std::ranges::any_of(request.env, has_nul))
     return fail(ErrorCode::invalid_argument, "a variable contains a NUL byte");
+  if (request.file && has_nul(request.file->path))
+    return fail(ErrorCode::invalid_argument, "the file's path contains a NUL byte");
   if (has_nul(request.cwd)) return fail(ErrorCode::invalid_argument, "the work directory contains a NUL byte");
   if (request.uid == agent_uid || request.gid == 0) {
     return fail(ErrorCode::invalid_argument, "programs cannot run as root: uid and gid 0 are the agent's");
@@ -40,10 +43,12 @@ OutputCaps caps_of(std::uint64_t keep, std::uint64_t stop) {
 
 Program::Program(Loop& loop, Events events) : loop_(loop), events_(std::move(events)) {}
 
-Result<std::unique_ptr<Program>> Program::start(Loop& loop, Zygotes& zygotes, wire::ExecRequest request,
-                                                Events events) {
+Result<std::unique_ptr<Program>> Program::start(Loop& loop, Zygotes& zygotes, Stillness& stillness,
+                                                wire::ExecRequest request, Events events) {
   CLOCHE_CHECK(validate(request));
+  if (request.file) CLOCHE_CHECK(write_start_file(*request.file, request.uid, request.gid));
   std::unique_ptr<Program> program(new Program(loop, std::move(events)));
+  program->work_ = stillness.begin();
   CLOCHE_TRY(ProgramFds fds, program->connect(request));
   if (request.events) CLOCHE_CHECK(program->connect_events(request, fds));
   if (!has_subreapers()) {
@@ -199,6 +204,7 @@ void Program::on_ended(Result<wire::ExecEnded> ended) {
   } else if (!ended) {
     end_tree_of_lost_supervisor(pid_);
   }
+  work_ = {};
   ended_ = std::move(ended);
   if (in_) in_->abort();
   terminal_.reset();

@@ -7,6 +7,7 @@
 
 #include "agent/loop.hpp"
 #include "agent/pumps.hpp"
+#include "agent/stillness.hpp"
 #include "agent/supervised.hpp"
 #include "agent/zygotes.hpp"
 #include "core/result.hpp"
@@ -28,7 +29,8 @@ class Program {
   };
 
   // Starts it, or says why the request makes no sense. A program that cannot be executed is an ExecEnded.
-  static Result<std::unique_ptr<Program>> start(Loop& loop, Zygotes& zygotes, wire::ExecRequest request, Events events);
+  static Result<std::unique_ptr<Program>> start(Loop& loop, Zygotes& zygotes, Stillness& stillness,
+                                                wire::ExecRequest request, Events events);
 
   void resume(std::uint8_t lane);
   void write_stdin(std::string_view bytes);
@@ -68,7 +70,8 @@ class Program {
   std::uint64_t err_due_ = 0;
   std::optional<Result<wire::ExecEnded>> ended_;
   bool told_ = false;
-  pid_t pid_ = -1;    // once it has started
+  pid_t pid_ = -1;  // once it has started
+  Stillness::Work work_;
   std::string mark_;  // in its environment, where orphans cannot be told otherwise
   std::unique_ptr<Supervised> supervised_;
 };

@@ -1,15 +1,18 @@
-# The zygote: forks an interpreter for each run. Started by the agent with: control descriptor, agent's path, a harness's
-# source (or nothing), the source of script_start.py, imports.
+# The zygote: forks interpreters, each for one run. Started by the agent with: control descriptor, agent's path, a
+# harness's source (or nothing), the source of script_start.py, imports.
 #
-# The parent only passes descriptors on. The first fork becomes the run's supervisor (it is made a subreaper, so that all
-# that descends from the run is its own, and then executes the agent). The second fork is the run: it drops to the user,
-# and only then reads what to run, and behaves as `python3 script` would. Where there is a harness, its run() gets the run.
-import array, ctypes, fcntl, gc, importlib, io, os, resource, signal, socket, struct, sys
+# Forks are asked for before there is a run for them, so that a run finds one waiting. The parent only passes descriptors
+# on. The first fork becomes the run's supervisor (it is made a subreaper, so that all that descends from the run is its
+# own, and then executes the agent). The second fork is the run: it waits for its descriptors, drops to the user, and only
+# then reads what to run, and behaves as `python3 script` would. Where there is a harness, its run() gets the run.
+import array, atexit, ctypes, fcntl, gc, importlib, io, os, resource, signal, socket, struct, sys
 
 PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 4, 36, 38
 EVENT_FD = 3  # what a run's events are written to, where it has any
 libc = ctypes.CDLL(None)
 harness = harness_source = script_start = script_start_source = None
+known_modules = 0  # how many the zygote has imported
+own_streams = set()  # ids of what reopen_stdio() made
 
 
 def prctl(option, value):
@@ -17,10 +20,10 @@ def prctl(option, value):
         raise OSError(f"prctl {option}")
 
 
-def receive(control):
-    """Waits for the next run; its descriptors: request, stdin, stdout, stderr, supervisor's control, events if asked for."""
+def receive(connection, most):
+    """Waits for a message of one byte; that byte (nothing at the end), and the descriptors that came with it."""
     size = array.array("i").itemsize
-    data, ancillary, _, _ = control.recvmsg(1, socket.CMSG_SPACE(6 * size))
+    data, ancillary, _, _ = connection.recvmsg(1, socket.CMSG_SPACE(most * size))
     fds = array.array("i")
     for level, kind, payload in ancillary:
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
@@ -40,8 +43,18 @@ def read_request(fd):
     return parts
 
 
-def become_run(request_fd, stdio, events):
+def wait_for_run(waiting_fd):
+    """Says who waits and who supervises; then the run's descriptors: request, stdin, stdout, stderr, events if asked for."""
     os.setsid()
+    with socket.socket(fileno=waiting_fd) as waiting:
+        waiting.send(struct.pack("<II", os.getpid(), os.getppid()))
+        data, fds = receive(waiting, 5)
+    if not data or len(fds) not in (4, 5):
+        os._exit(0)  # the agent has no use for it any more
+    return fds[0], fds[1:4], fds[4:]
+
+
+def become_run(request_fd, stdio, events):
     request_fd = fcntl.fcntl(request_fd, fcntl.F_DUPFD_CLOEXEC, EVENT_FD + 1)
     for target, fd in enumerate(stdio):
         os.dup2(fd, target)
@@ -142,6 +155,8 @@ def reopen_stdio():
         raw, encoding="utf-8", errors="backslashreplace", line_buffering=True, write_through=unbuffered
     )
     sys.stdin.mode, sys.stdout.mode, sys.stderr.mode = "r", "w", "w"
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        own_streams.update((id(stream), id(stream.buffer), id(getattr(stream.buffer, "raw", None))))
 
 
 def fail(message):
@@ -170,29 +185,29 @@ def load_script():
 
 
 def serve(control, agent_path):
-    """Forks a run for each request. Returns only in a run."""
+    """Forks whenever it is asked to. Returns only in a run."""
     while True:
-        data, fds = receive(control)
+        data, fds = receive(control, 2)
         if not data:
             os._exit(0)  # the agent is gone
         try:
-            is_parent = len(fds) not in (5, 6) or os.fork() != 0
+            is_parent = len(fds) != 2 or os.fork() != 0
         except OSError:
             is_parent = True  # no process to be had: the run is lost, and the agent sees it by its control's end
         if is_parent:
             for fd in fds:
                 os.close(fd)
-            control.send(b"f")  # this run is no longer on its way
+            control.send(b"f")  # this fork is no longer on its way
             continue
         try:
             control.close()
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # where there is none, the agent finds orphans by their mark
-            request_fd, supervisor = fds[0], fds[4]
+            waiting, supervisor = fds
             run = os.fork()
             if run == 0:
                 os.close(supervisor)
-                become_run(request_fd, fds[1:4], fds[5:])
+                become_run(*wait_for_run(waiting))
                 return
             os.set_inheritable(supervisor, True)
             os.closerange(3, supervisor)
@@ -200,6 +215,45 @@ def serve(control, agent_path):
             os.execv(agent_path, [agent_path, "supervise", str(supervisor), str(run)])
         except BaseException:
             os._exit(71)
+
+
+def leave(code):
+    """Ends a run whose script has ended, as the interpreter would, but without taking apart what the zygote had made: each
+    page of that would be copied first, which costs more than all of a short run. Returns where that does not close and
+    finalize everything that the script has made; then the interpreter has to."""
+    threading = sys.modules.get("threading")
+    try:
+        if threading:
+            threading._shutdown()
+            if threading.active_count() > 1:
+                return
+        atexit._run_exitfuncs()
+    except BaseException:
+        return
+    sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__
+    if gc.isenabled():
+        gc.collect()  # also puts what is in a cycle with a file before the file, and a file before its buffer
+    newest_first = reversed(sys.modules)
+    for name in [next(newest_first) for _ in range(len(sys.modules) - known_modules)][::-1]:
+        del sys.modules[name]
+    sys.modules.pop("__main__", None)
+    gc.collect()
+    for made in gc.get_objects():
+        if needs_finalizing(made):
+            return
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (AttributeError, OSError, ValueError):
+        return
+    libc.exit(code & 0xFF)
+
+
+def needs_finalizing(made):
+    try:
+        return hasattr(type(made), "__del__") and id(made) not in own_streams
+    except BaseException:
+        return True
 
 
 def load_harness(source):
@@ -211,7 +265,7 @@ def load_harness(source):
 
 
 def start():
-    global harness, harness_source, script_start, script_start_source
+    global harness, harness_source, script_start, script_start_source, known_modules
     control = socket.socket(fileno=int(sys.argv[1]))
     agent_path = sys.argv[2]
     harness_source = sys.argv[3]
@@ -223,6 +277,7 @@ def start():
         exec(compile(script_start_source, "<cloche_start>", "exec", dont_inherit=True), script_start)
     for name in sys.argv[5:]:
         importlib.import_module(name)
+    known_modules = len(sys.modules)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     gc.collect()
     gc.freeze()
@@ -232,14 +287,17 @@ def start():
 
 sys.path[:] = [entry for entry in sys.path if entry]
 start()
+code = 0
 try:
     if harness:
         harness.run()
     else:
         script_start["save_figures"]()
         exec(*load_script())
-except SystemExit:
-    raise
+except SystemExit as end:
+    if end.code is not None and type(end.code) is not int:
+        raise
+    code = end.code or 0
 except KeyboardInterrupt:
     raise
 except BaseException as error:
@@ -249,3 +307,5 @@ except BaseException as error:
         own = None
     sys.excepthook(type(error), error.with_traceback(own), own)
     sys.exit(1)
+leave(code)
+sys.exit(code)

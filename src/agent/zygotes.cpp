@@ -69,10 +69,10 @@ Result<UniqueFd> in_memory_file(const std::string& bytes) {
   return fd;
 }
 
-Status send_fds(int socket, std::span<const int> fds) {
+Status send_fds(int socket, std::span<const int> fds, const char* step) {
   char one = 'f';
   iovec data{&one, 1};
-  alignas(cmsghdr) char room[CMSG_SPACE(6 * sizeof(int))] = {};
+  alignas(cmsghdr) char room[CMSG_SPACE(5 * sizeof(int))] = {};
   msghdr message{};
   message.msg_iov = &data;
   message.msg_iovlen = 1;
@@ -83,11 +83,23 @@ Status send_fds(int socket, std::span<const int> fds) {
   header->cmsg_type = SCM_RIGHTS;
   header->cmsg_len = CMSG_LEN(fds.size_bytes());
   std::memcpy(CMSG_DATA(header), fds.data(), fds.size_bytes());
-  if (::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) != 1) return fail_errno("hand the run to its zygote");
+  if (::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) != 1) return fail_errno(step);
   return {};
 }
 
-// A zygote told that it has forked a run, or that it is gone.
+// Who waits: told by a spare once it is there. It has not run a byte of anybody's, so its word is ours.
+struct SpareProcesses {
+  std::uint32_t run = 0;
+  std::uint32_t supervisor = 0;
+};
+static_assert(sizeof(SpareProcesses) == 8, "what zygote.py's wait_for_run() sends");
+
+bool has_hung_up(int fd) {
+  pollfd polled{fd, POLLIN, 0};
+  return ::poll(&polled, 1, 0) < 0 || (polled.revents & (POLLHUP | POLLERR)) != 0;
+}
+
+// A zygote told that it has forked, or that it is gone.
 enum class Answer { forked, none_yet, gone };
 Answer take_answer(int control) {
   char answer = 0;
@@ -149,6 +161,7 @@ class Zygotes::StartStream final : public Stream {
     patience_.reset();
     found->second.answers = zygotes_.loop_.watch(
         found->second.control.get(), EPOLLIN, [&all = zygotes_, name = name_](std::uint32_t) { all.on_answer(name); });
+    replace_spare(found->second);
     close();
   }
 
@@ -198,6 +211,25 @@ Result<std::unique_ptr<Stream>> Zygotes::open_start(ServerLink& link, wire::Stre
   return std::make_unique<StartStream>(link, id, *this, request.zygote);
 }
 
+Result<Zygotes::Spare> Zygotes::ask_for_spare(Zygote& zygote) {
+  CLOCHE_TRY(auto run, Supervised::make_control());
+  CLOCHE_TRY(auto supervisor, Supervised::make_control());
+  const std::array<int, 2> theirs{run.second.get(), supervisor.second.get()};
+  CLOCHE_CHECK(send_fds(zygote.control.get(), theirs, "ask a zygote for a fork"));
+  ++zygote.on_their_way;
+  return Spare{.run = std::move(run.first), .supervisor = std::move(supervisor.first)};
+}
+
+void Zygotes::replace_spare(Zygote& zygote) {
+  if (!zygote.ready || zygote.spare) return;
+  // Whoever cannot have one does without: the next run asks again.
+  if (auto spare = ask_for_spare(zygote)) zygote.spare = std::move(*spare);
+}
+
+void Zygotes::replace_spares() {
+  for (auto& [name, zygote] : zygotes_) replace_spare(zygote);
+}
+
 Result<std::unique_ptr<Supervised>> Zygotes::fork(const wire::ExecRequest& request, const ProgramFds& fds,
                                                   SupervisedEvents events) {
   const auto found = zygotes_.find(request.zygote);
@@ -205,16 +237,34 @@ Result<std::unique_ptr<Supervised>> Zygotes::fork(const wire::ExecRequest& reque
     return fail(ErrorCode::not_found, "no zygote '" + request.zygote + "' is ready in this sandbox");
   }
   if (fds.is_terminal) return fail(ErrorCode::invalid_argument, "a zygote's run cannot have a terminal");
-  CLOCHE_TRY(auto control, Supervised::make_control());
   CLOCHE_TRY(const UniqueFd run, in_memory_file(run_request(request)));
-  // Limits wait in the socket until the supervisor reads them.
+  const std::array<int, 5> all{run.get(), fds.in, fds.out, fds.err, fds.event};
+  const std::span theirs = std::span(all).first(fds.event < 0 ? 4 : 5);
   const SupervisorLimits limits{request.wall_ms, request.cpu_ms};
-  if (::send(control.first.get(), &limits, sizeof limits, MSG_NOSIGNAL) != sizeof limits)
-    return fail_errno("send limits");
-  const std::array<int, 6> all{run.get(), fds.in, fds.out, fds.err, control.second.get(), fds.event};
-  CLOCHE_CHECK(send_fds(found->second.control.get(), std::span(all).first(fds.event < 0 ? 5 : 6)));
-  ++found->second.on_their_way;
-  return std::make_unique<Supervised>(loop_, std::move(control.first), std::move(events));
+  const auto hand_over = [&](Spare& spare) -> Status {
+    // Both wait in their sockets until they are read.
+    if (::send(spare.supervisor.get(), &limits, sizeof limits, MSG_NOSIGNAL) != sizeof limits)
+      return fail_errno("send limits");
+    return send_fds(spare.run.get(), theirs, "hand the run to its fork");
+  };
+  auto spare = std::exchange(found->second.spare, std::nullopt);
+  // One that has died, such as by the kernel's hand when memory ran out, is no reason for a run to fail.
+  if (!spare || !hand_over(*spare)) {
+    CLOCHE_TRY(spare, ask_for_spare(found->second));
+    CLOCHE_CHECK(hand_over(*spare));
+  }
+  // Closed any sooner, with words of the fork's unread, it would take along what the fork has not read yet.
+  const auto handed_over_by = std::make_shared<UniqueFd>(std::move(spare->run));
+  SupervisedEvents and_replace{
+      .started = std::move(events.started),
+      // The next spare is forked when this run no longer needs the processor.
+      .ended =
+          [this, handed_over_by, told = std::move(events.ended)](Result<wire::ExecEnded> ended) {
+            loop_.later([this] { replace_spares(); });
+            told(std::move(ended));
+          },
+  };
+  return std::make_unique<Supervised>(loop_, std::move(spare->supervisor), std::move(and_replace));
 }
 
 void Zygotes::on_answer(const std::string& name) {
@@ -243,14 +293,32 @@ std::vector<std::string> Zygotes::settle() {
       }
     }
     if (zygote.on_their_way > 0) silent.push_back(name);
+    if (!zygote.spare) continue;
+    learn_pids(*zygote.spare, deadline);
+    if (zygote.spare->pids.empty()) zygote.spare.reset();
   }
   return silent;
+}
+
+// None when it is not whole.
+void Zygotes::learn_pids(Spare& spare, Loop::Clock::time_point deadline) {
+  if (spare.pids.empty()) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Loop::Clock::now()).count();
+    pollfd said{spare.run.get(), POLLIN, 0};
+    SpareProcesses processes;
+    if (::poll(&said, 1, static_cast<int>(std::max<long long>(left, 0))) != 1) return;
+    if (::recv(spare.run.get(), &processes, sizeof processes, MSG_DONTWAIT) != sizeof processes) return;
+    spare.pids = {static_cast<pid_t>(processes.run), static_cast<pid_t>(processes.supervisor)};
+  }
+  // As long as both hold their ends, these numbers are theirs.
+  if (has_hung_up(spare.run.get()) || has_hung_up(spare.supervisor.get())) spare.pids.clear();
 }
 
 std::set<pid_t> Zygotes::pids() const {
   std::set<pid_t> pids;
   for (const auto& [name, zygote] : zygotes_) {
     if (zygote.ready) pids.insert(zygote.pid);
+    if (zygote.spare) pids.insert(zygote.spare->pids.begin(), zygote.spare->pids.end());
   }
   return pids;
 }

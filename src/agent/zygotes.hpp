@@ -2,11 +2,16 @@
 //
 // A zygote runs under the agent's uid and never reads a byte of a run: it is handed descriptors, forks, and the child
 // drops to the user before it reads what to do. So nothing of one run is in the memory that the next one starts from.
+//
+// A fork takes longer than a short run. So each zygote keeps a spare: a fork that waits for its run, under the agent's
+// uid and without a byte of anybody's. It is used once. A run that finds none is given to a fork that is still on its
+// way.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -28,24 +33,37 @@ class Zygotes {
   Result<std::unique_ptr<Supervised>> fork(const wire::ExecRequest& request, const ProgramFds& fds,
                                            SupervisedEvents events);
 
-  // Waits until every run that was handed over has been forked, so that none comes up later. Names of those zygotes
-  // that do not answer. Blocks, but not for long.
+  // Waits until every fork that was asked for is there, so that none comes up later. Names of those zygotes that do not
+  // answer. Blocks, but not for long.
   std::vector<std::string> settle();
 
+  // The zygotes', and those of their spares, which are as good as new. Complete once all has settled.
   std::set<pid_t> pids() const;
+  // Asks for a spare of each zygote that has none.
+  void replace_spares();
   // A child of the agent ended; if it was a zygote, its name can no longer be forked from.
   void on_child_ended(pid_t pid);
 
  private:
+  // A run that has not got its program yet, and its supervisor, which waits for the limits.
+  struct Spare {
+    UniqueFd run;
+    UniqueFd supervisor;
+    std::vector<pid_t> pids;  // once they are known
+  };
   struct Zygote {
     pid_t pid = -1;
     UniqueFd control;
     bool ready = false;
-    std::uint64_t on_their_way = 0;  // runs handed over and not yet known to be forked
+    std::uint64_t on_their_way = 0;  // forks asked for and not yet known to be there
     Loop::Watch answers;
+    std::optional<Spare> spare;
   };
   class StartStream;
 
+  static Result<Spare> ask_for_spare(Zygote& zygote);
+  static void replace_spare(Zygote& zygote);
+  static void learn_pids(Spare& spare, Loop::Clock::time_point deadline);
   void on_answer(const std::string& name);
 
   Loop& loop_;

@@ -274,17 +274,18 @@ Task<Result<GrepResult>> Files::grep(FilePath path, std::string pattern, GrepOpt
   co_return result;
 }
 
-Task<Result<std::int64_t>> Files::mark(Deadline deadline) {
-  FilePath anywhere("/");
-  auto ask = request(wire::FileOp::mark, std::move(anywhere));
+Task<Result<std::int64_t>> Files::mark(FilePath path, Deadline deadline) {
+  auto ask = request(wire::FileOp::mark, std::move(path));
   Sink sink = throw_away;
   auto reply = co_await perform(std::move(ask), nullptr, std::move(sink), deadline);
   if (!reply) co_return fail(std::move(reply).error());
   co_return reply->moment_ns;
 }
 
-Task<Result<EntryList>> Files::changes(FilePath path, std::int64_t since, ChangeCaps caps, Deadline deadline) {
+Task<Result<EntryList>> Files::changes(FilePath path, std::int64_t since, ChangeCaps caps, std::string discard,
+                                       Deadline deadline) {
   auto ask = request(wire::FileOp::changes, std::move(path));
+  ask.discard = std::move(discard);
   ask.since_ns = since;
   ask.max_results = caps.told;
   ask.max_entries = caps.looked_at;

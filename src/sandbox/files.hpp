@@ -121,12 +121,12 @@ class Files {
                                Deadline deadline = Deadline::never());
   Task<Result<GrepResult>> grep(FilePath path, std::string pattern, GrepOptions options,
                                 Deadline deadline = Deadline::never());
-  // Now, by the sandbox's clock. What is changed after this has returned is younger; what was changed before it was
-  // called is not.
-  Task<Result<std::int64_t>> mark(Deadline deadline = Deadline::never());
+  // A moment of the sandbox's clock. What is changed in this tree after this has returned is younger; what was changed
+  // before it was called is not.
+  Task<Result<std::int64_t>> mark(FilePath path, Deadline deadline = Deadline::never());
   // Regular files of the tree that were made, written, renamed or whose mode was changed since the mark, by path.
-  // Symbolic links are not followed.
-  Task<Result<EntryList>> changes(FilePath path, std::int64_t since, ChangeCaps caps,
+  // Symbolic links are not followed. `discard`, an absolute path elsewhere, is removed first, with all below it.
+  Task<Result<EntryList>> changes(FilePath path, std::int64_t since, ChangeCaps caps, std::string discard,
                                   Deadline deadline = Deadline::never());
 
   Files(AgentLink& link, std::uint32_t uid, std::uint32_t gid) : link_(link), uid_(uid), gid_(gid) {}

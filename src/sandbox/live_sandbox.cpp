@@ -95,9 +95,15 @@ Task<Result<std::unique_ptr<LiveSandbox>>> LiveSandbox::open(std::unique_ptr<Enc
 }
 
 Task<Result<std::unique_ptr<Exec>>> LiveSandbox::start(ExecSpec spec, Deadline deadline) {
+  return start(std::move(spec), std::nullopt, deadline);
+}
+
+Task<Result<std::unique_ptr<Exec>>> LiveSandbox::start(ExecSpec spec, std::optional<StartFile> file,
+                                                       Deadline deadline) {
   const Kernel kernel = runtime().find("runsc") == std::string::npos ? Kernel::shared : Kernel::own;
   auto request = to_request(spec, enclosure_->spec(), limits_, kernel);
   if (!request) co_return fail(std::move(request).error());
+  request->file = std::move(file);
   auto stream = link_->open(wire::encode(*request));
   if (!stream) co_return fail(std::move(stream).error());
   Exec::Caps caps;

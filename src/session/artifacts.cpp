@@ -84,7 +84,8 @@ bool is_cloches_own(std::string_view path) { return is_run_directory(path.substr
 
 Task<Result<WorkspaceMark>> WorkspaceMark::take(LiveSandbox& sandbox, std::string work_dir, Deadline deadline) {
   auto files = sandbox.files();
-  auto moment = co_await files.mark(deadline);
+  FilePath place(work_dir);
+  auto moment = co_await files.mark(std::move(place), deadline);
   if (!moment) co_return fail(std::move(moment).error());
   WorkspaceMark mark;
   mark.work_dir_ = std::move(work_dir);
@@ -92,11 +93,12 @@ Task<Result<WorkspaceMark>> WorkspaceMark::take(LiveSandbox& sandbox, std::strin
   co_return mark;
 }
 
-Task<Result<ArtifactList>> WorkspaceMark::changes(LiveSandbox& sandbox, ArtifactCaps caps, Deadline deadline) const {
+Task<Result<ArtifactList>> WorkspaceMark::changes(LiveSandbox& sandbox, ArtifactCaps caps, std::string discard,
+                                                  Deadline deadline) const {
   auto files = sandbox.files();
   FilePath place(work_dir_);
   const ChangeCaps change_caps;
-  auto found = co_await files.changes(std::move(place), since_ns_, change_caps, deadline);
+  auto found = co_await files.changes(std::move(place), since_ns_, change_caps, std::move(discard), deadline);
   if (!found) co_return fail(std::move(found).error());
   ArtifactList list;
   list.cut = found->cut;

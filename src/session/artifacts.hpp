@@ -40,8 +40,10 @@ class WorkspaceMark {
   // Now, by the sandbox's own clock. What is changed after this has returned counts, what was changed before it was
   // called does not.
   static Task<Result<WorkspaceMark>> take(LiveSandbox& sandbox, std::string work_dir, Deadline deadline);
-  // Fails only with the sandbox, or at the deadline, or when the tree was moved about while it was looked at.
-  Task<Result<ArtifactList>> changes(LiveSandbox& sandbox, ArtifactCaps caps, Deadline deadline) const;
+  // `discard`, an absolute path elsewhere, is removed first. Fails only with the sandbox, or at the deadline, or when
+  // that could not be removed, or when the tree was moved about while it was looked at.
+  Task<Result<ArtifactList>> changes(LiveSandbox& sandbox, ArtifactCaps caps, std::string discard,
+                                     Deadline deadline) const;
 
  private:
   std::string work_dir_;

@@ -169,7 +169,8 @@ Task<Result<ContextResult>> Contexts::run_in(Entry& entry, ContextCall call, Run
   entry.served = true;
   ran->fresh = ran->fresh || fresh;
   const Deadline by = Deadline::after(artifact_patience);
-  auto changes = co_await mark->changes(*entry.sandbox, caps, by);
+  const std::string nothing;
+  auto changes = co_await mark->changes(*entry.sandbox, caps, nothing, by);
   // How the code ended is known; that not all it made could be found does not change it.
   if (changes) {
     ran->artifacts = std::move(*changes);

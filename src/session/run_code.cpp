@@ -104,8 +104,12 @@ Task<Status> prepare_workspace(const Ground& ground, RunRequest& request, Deadli
   co_return Status{};
 }
 
-Task<Status> write_source(const Ground& ground, PrivateDirectory& directory, RunPlan& planned, Deadline deadline) {
-  if (planned.directory.empty()) co_return Status{};
+using StartFile = LiveSandbox::StartFile;
+
+// A source of the usual size goes with the program that reads it; a large one before.
+Task<Status> write_large_source(const Ground& ground, PrivateDirectory& directory, RunPlan& planned,
+                                Deadline deadline) {
+  if (planned.source.size() <= LiveSandbox::largest_start_file) co_return Status{};
   directory.state = PrivateDirectory::State::there;
   auto files = ground.sandbox->files();
   FilePath place(planned.source_path);
@@ -115,17 +119,23 @@ Task<Status> write_source(const Ground& ground, PrivateDirectory& directory, Run
   co_return Status{};
 }
 
+// For the first program that is started; nothing once it is written.
+std::optional<StartFile> source_to_go_along(PrivateDirectory& directory, RunPlan& planned) {
+  if (directory.path.empty() || directory.state == PrivateDirectory::State::there) return std::nullopt;
+  directory.state = PrivateDirectory::State::there;
+  return StartFile{planned.source_path, std::move(planned.source)};
+}
+
 // Everything up to the run itself: the mark is younger than the caller's files and older than the program.
 Task<Result<WorkspaceMark>> prepare(const Ground& ground, PrivateDirectory& directory, RunPlan& planned,
                                     RunRequest& request, Deadline deadline) {
   const Deadline by = within(file_patience, deadline);
   auto prepared = co_await prepare_workspace(ground, request, by);
   if (!prepared) co_return fail(std::move(prepared).error());
-  auto both = co_await (WorkspaceMark::take(*ground.sandbox, ground.work_dir, by) &&
-                        write_source(ground, directory, planned, by));
-  auto& [mark, written] = both;
+  auto written = co_await write_large_source(ground, directory, planned, by);
   if (!written) co_return fail(std::move(written).error());
-  co_return std::move(mark);
+  auto mark = co_await WorkspaceMark::take(*ground.sandbox, ground.work_dir, by);
+  co_return mark;
 }
 
 Task<> feed(Exec& exec, std::string_view input, Deadline deadline) {
@@ -155,12 +165,13 @@ Task<Result<Exec::Collected>> collect(Exec& exec, const RunListener& listener, D
   }
 }
 
-Task<Result<Exec::Collected>> run_step(const Ground& ground, ExecSpec spec, std::string_view input,
-                                       const RunListener& listener, const runner::ExecWatch& watch, Deadline deadline) {
+Task<Result<Exec::Collected>> run_step(const Ground& ground, ExecSpec spec, std::optional<StartFile> source,
+                                       std::string_view input, const RunListener& listener,
+                                       const runner::ExecWatch& watch, Deadline deadline) {
   StepLimits limits;
   limits.wall = spec.wall_limit;
   const Deadline guard = runner::guard_of(limits, deadline);
-  auto started = co_await ground.sandbox->start(std::move(spec), guard);
+  auto started = co_await ground.sandbox->start(std::move(spec), std::move(source), guard);
   if (!started) co_return fail(std::move(started).error());
   const auto exec = std::move(*started);
   const runner::Watched watched(watch, *exec);
@@ -179,13 +190,15 @@ void put_verdict(RunResult& result, runner::Verdict verdict) {
 }
 
 // True when the program is there to be run; else the result says why not.
-Task<Result<bool>> compile(const Ground& ground, const RunPlan& planned, RunResult& result, Deadline deadline) {
+Task<Result<bool>> compile(const Ground& ground, PrivateDirectory& directory, RunPlan& planned, RunResult& result,
+                           Deadline deadline) {
   if (!planned.compile) co_return true;
   ExecSpec spec = *planned.compile;
+  auto source = source_to_go_along(directory, planned);
   const RunListener nobody;
   const runner::ExecWatch unwatched;
   const std::string_view nothing;
-  auto ran = co_await run_step(ground, std::move(spec), nothing, nobody, unwatched, deadline);
+  auto ran = co_await run_step(ground, std::move(spec), std::move(source), nothing, nobody, unwatched, deadline);
   if (!ran) co_return fail(std::move(ran).error().at("compile"));
   result.compile.ran = true;
   result.compile.outcome = ran->outcome;
@@ -199,9 +212,19 @@ Task<Result<bool>> compile(const Ground& ground, const RunPlan& planned, RunResu
 }
 
 // How the program ended is known; that not all it made could be found does not change it.
-Task<ArtifactList> find_artifacts(const Ground& ground, const WorkspaceMark& mark, ArtifactCaps caps) {
+Task<ArtifactList> find_artifacts(const Ground& ground, PrivateDirectory& directory, const WorkspaceMark& mark,
+                                  ArtifactCaps caps) {
   const Deadline by = Deadline::after(artifact_patience);
-  auto found = co_await mark.changes(*ground.sandbox, caps, by);
+  if (directory.state == PrivateDirectory::State::there) {
+    auto found = co_await mark.changes(*ground.sandbox, caps, directory.path, by);
+    if (found) {
+      directory.state = PrivateDirectory::State::absent;
+      co_return std::move(*found);
+    }
+    // It may be the directory that hinders, in which others of the session are at work.
+  }
+  const std::string nothing;
+  auto found = co_await mark.changes(*ground.sandbox, caps, nothing, by);
   if (found) co_return std::move(*found);
   log::info("sandbox {}: artifacts: {}", ground.sandbox->id().value, found.error().message);
   ArtifactList none;
@@ -209,28 +232,24 @@ Task<ArtifactList> find_artifacts(const Ground& ground, const WorkspaceMark& mar
   co_return none;
 }
 
-Task<> remove_if_there(const Ground& ground, PrivateDirectory& directory) {
-  if (directory.state == PrivateDirectory::State::absent) co_return;
-  co_await remove_directory(ground.sandbox, directory.path);
-  directory.state = PrivateDirectory::State::absent;
-}
-
 Task<Result<RunResult>> run_planned(const Ground& ground, PrivateDirectory& directory, RunPlan& planned,
                                     RunRequest& request, const RunListener& listener, Deadline deadline) {
   auto mark = co_await prepare(ground, directory, planned, request, deadline);
   if (!mark) co_return fail(std::move(mark).error());
   RunResult result;
-  auto compiled = co_await compile(ground, planned, result, deadline);
+  auto compiled = co_await compile(ground, directory, planned, result, deadline);
   if (!compiled) co_return fail(std::move(compiled).error());
   if (!*compiled) co_return result;
   ExecSpec spec = planned.run;
-  auto ran = co_await run_step(ground, std::move(spec), request.input, listener, request.watch, deadline);
+  auto source = source_to_go_along(directory, planned);
+  auto ran =
+      co_await run_step(ground, std::move(spec), std::move(source), request.input, listener, request.watch, deadline);
   if (!ran) co_return fail(std::move(ran).error());
   result.outcome = ran->outcome;
   result.out = std::move(ran->out);
   result.err = std::move(ran->err);
   put_verdict(result, planned.judge(StepKind::run, result.outcome));
-  auto artifacts = co_await (find_artifacts(ground, *mark, request.artifacts) && remove_if_there(ground, directory));
+  auto artifacts = co_await find_artifacts(ground, directory, *mark, request.artifacts);
   result.artifacts = std::move(artifacts);
   co_return result;
 }
@@ -242,12 +261,13 @@ Task<Result<Started>> start_planned(const Ground& ground, PrivateDirectory& dire
   auto mark = co_await prepare(ground, directory, planned, request, deadline);
   if (!mark) co_return fail(std::move(mark).error());
   RunResult result;
-  auto compiled = co_await compile(ground, planned, result, deadline);
+  auto compiled = co_await compile(ground, directory, planned, result, deadline);
   if (!compiled) co_return fail(std::move(compiled).error());
   if (!*compiled) co_return Started(std::move(result));
   // Once the agent was told to start it, it is known here too, even if the caller has gone.
-  auto starting = [&ground, spec = planned.run, by = within(file_patience, deadline)]() mutable {
-    return ground.sandbox->start(std::move(spec), by);
+  auto starting = [&ground, spec = planned.run, source = source_to_go_along(directory, planned),
+                   by = within(file_patience, deadline)]() mutable {
+    return ground.sandbox->start(std::move(spec), std::move(source), by);
   };
   auto started = co_await shielded(std::move(starting));
   if (!started) co_return fail(std::move(started).error());
@@ -307,11 +327,13 @@ Task<RunResult> conclude_background(Session& session, BackgroundRun run, Exec::C
   result.artifacts.cut = true;
   if (deadline.passed() || !session.lease()) co_return result;
   const Ground ground{session.lease().shared(), session.work_dir()};
+  PrivateDirectory directory{run.directory};
+  if (!run.directory.empty()) directory.state = PrivateDirectory::State::there;
   if (run.mark) {
-    auto artifacts = co_await find_artifacts(ground, *run.mark, run.artifacts);
+    auto artifacts = co_await find_artifacts(ground, directory, *run.mark, run.artifacts);
     result.artifacts = std::move(artifacts);
   }
-  if (!run.directory.empty()) co_await remove_directory(ground.sandbox, run.directory);
+  if (directory.state == PrivateDirectory::State::there) co_await remove_directory(ground.sandbox, directory.path);
   co_return result;
 }
 

@@ -44,6 +44,17 @@ void fields(Fields& f, EventLane& m) {
   f(2, m.stop_bytes);
 }
 
+// A file that is written for a program just before it starts, as its user. There must be none of this name.
+struct StartFile {
+  std::string path;  // absolute
+  std::string content;
+};
+template <class Fields>
+void fields(Fields& f, StartFile& m) {
+  f(1, m.path);
+  f(2, m.content);
+}
+
 enum class StdinMode : std::uint32_t { closed = 0, stream = 1, last_ = stream };
 
 // Opens a stream: lane in is stdin, lanes out and err what the program prints (a pty's all on lane out), lane event
@@ -67,6 +78,7 @@ struct ExecRequest {
   bool background = false;          // lives on when this stream ends; its output is kept by the agent
   std::string zygote;               // name of the zygote to fork from; argv[0] is then the script
   std::optional<EventLane> events;  // not in the background: nobody would be there to take them
+  std::optional<StartFile> file;
 };
 template <class Fields>
 void fields(Fields& f, ExecRequest& m) {
@@ -86,6 +98,7 @@ void fields(Fields& f, ExecRequest& m) {
   f(14, m.background);
   f(15, m.zygote);
   f(16, m.events);
+  f(17, m.file);
 }
 
 struct ExecStarted {

@@ -24,7 +24,7 @@ enum class FileOp : std::uint32_t {
   tar_out,  // lane out: a tar stream of path (a file or a tree)
   glob,     // pattern below path: *, ?, [..], **, {a,b}
   grep,     // RE2 pattern in the files below path, filtered by `glob`
-  mark,     // now, by the clock that files are stamped with: `moment_ns`
+  mark,     // a moment after all changes so far of the tree below path, by the clock that files are stamped with
   changes,  // regular files of the tree below path that were made or changed after `since_ns`
   last_ = changes,
 };
@@ -55,6 +55,7 @@ struct FileRequest {
   std::uint64_t max_bytes = 0;    // tar_in: of all content; write: of the content; 0: no cap but the disk's
   std::uint64_t max_entries = 0;  // tar_in; changes: names looked at; 0: the agent's own cap
   std::int64_t since_ns = 0;      // changes: a mark's moment
+  std::string discard;            // changes: an absolute path that is removed first, with all below it
 };
 template <class Fields>
 void fields(Fields& f, FileRequest& m) {
@@ -81,6 +82,7 @@ void fields(Fields& f, FileRequest& m) {
   f(21, m.max_bytes);
   f(22, m.max_entries);
   f(23, m.since_ns);
+  f(24, m.discard);
 }
 
 enum class FileType : std::uint32_t { other = 0, regular, directory, symlink, fifo, socket, device, last_ = device };
@@ -137,7 +139,7 @@ struct FileReply {
   std::uint64_t files = 0;       // removed, listed, unpacked, packed, searched
   std::uint64_t skipped = 0;     // list, glob, grep: unreadable; grep: binary; tar_out: sockets and the like
   std::uint64_t total_size = 0;  // read: of the whole file; a first reply brings it before the content
-  std::int64_t moment_ns = 0;    // mark
+  std::int64_t moment_ns = 0;    // mark; changes: when the youngest file was changed, if all were looked at
 };
 template <class Fields>
 void fields(Fields& f, FileReply& m) {

@@ -21,7 +21,8 @@ Task<WorkspaceMark> mark(LiveSandbox& sandbox) {
 }
 
 Task<ArtifactList> changes(LiveSandbox& sandbox, const WorkspaceMark& since, ArtifactCaps caps) {
-  auto found = co_await since.changes(sandbox, caps, Deadline::after(60s));
+  const std::string nothing;
+  auto found = co_await since.changes(sandbox, caps, nothing, Deadline::after(60s));
   EXPECT_TRUE(found) << found.error().message;
   co_return found.value_or(ArtifactList());
 }
@@ -69,6 +70,59 @@ CONFORMANCE(MarkBetweenTwoChanges_TellsThemApart) {
       const auto found = co_await changes(sandbox, before);
       EXPECT_THAT(paths(found), ElementsAre(after_path.substr(workspace.size() + 1)));
     }
+  });
+}
+
+// Small trees are looked at by the agent itself, large ones by a worker; what is discarded goes either way.
+CONFORMANCE(DirectoryToDiscard_IsGoneAndChangesAreTold) {
+  in_sandbox([](LiveSandbox& sandbox) -> Task<> {
+    for (const char* content : {"1", "$(seq 400)"}) {
+      const auto before = co_await mark(sandbox);
+      const std::string line =
+          std::string("mkdir -p /tmp/own/deep; for i in ") + content +
+          "; do echo > /tmp/own/deep/$i; done; mkdir /tmp/own/shut; chmod 0 /tmp/own/shut; echo > made";
+      (void)co_await run_shell(sandbox, line);
+      const ArtifactCaps caps;
+      const std::string own = "/tmp/own";
+      auto found = co_await before.changes(sandbox, caps, own, Deadline::after(60s));
+      EXPECT_TRUE(found) << found.error().message;
+      if (found) {
+        EXPECT_THAT(paths(*found), ElementsAre("made"));
+      }
+      const auto left = co_await run_shell(sandbox, "test -e /tmp/own && echo left; true");
+      EXPECT_EQ(left.out, "");
+    }
+  });
+}
+
+// What the last look has found is no longer true when somebody else has been there.
+CONFORMANCE(ChangeBetweenALookAndAMark_IsNotTold) {
+  in_sandbox([](LiveSandbox& sandbox) -> Task<> {
+    auto files = sandbox.files();
+    for (int i = 0; i < 5; ++i) {
+      const auto first = co_await mark(sandbox);
+      (void)co_await run_shell(sandbox, "echo > by_a_program");
+      const auto told = co_await changes(sandbox, first);
+      EXPECT_THAT(paths(told), ElementsAre("by_a_program"));
+      (void)co_await files.write("/workspace/by_a_caller", "x");
+      const auto second = co_await mark(sandbox);
+      const auto nothing_new = co_await changes(sandbox, second);
+      EXPECT_THAT(paths(nothing_new), IsEmpty());
+    }
+  });
+}
+
+CONFORMANCE(ProgramInTheBackground_ItsChangesAreToldWhenTheyHappen) {
+  in_sandbox([](LiveSandbox& sandbox) -> Task<> {
+    ExecSpec spec;
+    spec.argv = {"sh", "-c", "while [ ! -e go ]; do sleep 0.01; done; echo > late; sleep 100"};
+    spec.lifetime = Lifetime::background;
+    auto started = co_await sandbox.start(std::move(spec), Deadline::after(30s));
+    EXPECT_TRUE(started) << started.error().message;
+    const auto before = co_await mark(sandbox);
+    (void)co_await run_shell(sandbox, "echo > go; while [ ! -e late ]; do sleep 0.01; done");
+    const auto found = co_await changes(sandbox, before);
+    EXPECT_THAT(paths(found), ElementsAre("go", "late"));
   });
 }
 

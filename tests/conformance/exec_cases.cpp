@@ -150,7 +150,8 @@ CONFORMANCE(Terminal_IsOneAndCanBeResized) {
 }
 
 CONFORMANCE(TerminalInterruptCharacter_InterruptsTheProgram) {
-  if (target().is_gvisor()) CLOCHE_DOES_NOT_APPLY("gVisor's terminals make no signals of characters; Exec::signal does");
+  if (target().is_gvisor())
+    CLOCHE_DOES_NOT_APPLY("gVisor's terminals make no signals of characters; Exec::signal does");
   in_sandbox([](LiveSandbox& sandbox) -> Task<> {
     ExecSpec spec = ExecSpec::shell("echo ready; exec sleep 100");
     spec.terminal = TerminalSize{};
@@ -244,6 +245,68 @@ CONFORMANCE(PortInTheSandbox_IsReachedOverTheChannel) {
     if (!refused) {
       EXPECT_EQ(refused.error().code, ErrorCode::not_found);
     }
+  });
+}
+
+CONFORMANCE(ProgramWithAFileOfItsOwn_FindsItAsItsUsers) {
+  in_sandbox([](LiveSandbox& sandbox) -> Task<> {
+    ExecSpec spec;
+    spec.argv = {"sh", "/tmp/own/deep/script"};
+    LiveSandbox::StartFile file;
+    file.path = "/tmp/own/deep/script";
+    file.content =
+        "id -u; cd /tmp/own; for f in . deep deep/script; do test -O $f && echo own; done; test -w deep/script && echo "
+        "w";
+    auto started = co_await sandbox.start(std::move(spec), std::move(file), Deadline::after(30s));
+    EXPECT_TRUE(started) << started.error().message;
+    if (!started) co_return;
+    const auto ran = co_await (*started)->collect(Deadline::after(30s));
+    EXPECT_TRUE(ran) << ran.error().message;
+    if (ran) {
+      EXPECT_EQ(ran->out, std::to_string(sandbox.spec().uid) + "\nown\nown\nown\nw\n") << ran->err;
+    }
+  });
+}
+
+CONFORMANCE(ProgramWhoseFileCannotBeWritten_IsRefused_AndNothingIsLeft) {
+  in_sandbox([](LiveSandbox& sandbox) -> Task<> {
+    (void)co_await run_shell(sandbox, "echo mine > /tmp/there; ln -s /tmp/elsewhere /tmp/link; mkdir /tmp/dir");
+    for (const char* path : {"/tmp/there", "/tmp/link", "/tmp/dir", "/tmp/dir/", "/etc/passwd", "/usr/new/file",
+                             "relative", "/tmp/../etc/x", "/tmp/there/below", "/proc/self/x"}) {
+      ExecSpec spec;
+      spec.argv = {"true"};
+      LiveSandbox::StartFile file;
+      file.path = path;
+      file.content = "x";
+      auto started = co_await sandbox.start(std::move(spec), std::move(file), Deadline::after(30s));
+      EXPECT_TRUE(started) << started.error().message;
+      if (!started) continue;
+      const auto ran = co_await (*started)->collect(Deadline::after(30s));
+      EXPECT_FALSE(ran) << path;
+    }
+    const auto left = co_await run_shell(sandbox, "cat /tmp/there; cd /tmp; echo *; cd dir; echo *");
+    EXPECT_EQ(left.out, "mine\ndir link there\n*\n") << left.err;
+  });
+}
+
+CONFORMANCE(ProgramWhoseFileHasNoRoom_IsRefused_AndNothingIsLeft) {
+  in_sandbox([](LiveSandbox& sandbox) -> Task<> {
+    (void)co_await run_shell(sandbox, "for i in 1 2 3 4 5 6 7 8; do cat /dev/zero > /tmp/full$i; done 2>/dev/null");
+    ExecSpec spec;
+    spec.argv = {"true"};
+    LiveSandbox::StartFile file;
+    file.path = "/tmp/own/file";
+    file.content = std::string(100'000, 'x');
+    auto started = co_await sandbox.start(std::move(spec), std::move(file), Deadline::after(30s));
+    EXPECT_TRUE(started) << started.error().message;
+    if (!started) co_return;
+    const auto ran = co_await (*started)->collect(Deadline::after(30s));
+    EXPECT_FALSE(ran);
+    if (!ran) {
+      EXPECT_EQ(ran.error().code, ErrorCode::limit_reached) << ran.error().message;
+    }
+    const auto left = co_await run_shell(sandbox, "test -e /tmp/own && echo left; true");
+    EXPECT_EQ(left.out, "");
   });
 }
 

@@ -6,13 +6,24 @@ namespace cloche {
 namespace {
 
 constexpr const char* endings[] = {
-    "import sys; sys.exit(3)",
-    "raise SystemExit('bye')",
-    "print('unterminated",
-    "import os; os._exit(9)",
-    "import os, signal; os.kill(os.getpid(), signal.SIGTERM)",
-    "import no_such_module",
-    "import threading, time\nthreading.Thread(target=lambda: (time.sleep(0.1), print('thread'))).start()"};
+    "import sys; sys.exit(3)", "raise SystemExit('bye')", "print('unterminated", "import os; os._exit(9)",
+    "import os, signal; os.kill(os.getpid(), signal.SIGTERM)", "import no_such_module",
+    "import threading, time\nthreading.Thread(target=lambda: (time.sleep(0.1), print('thread'))).start()",
+    "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\nprint('daemon')",
+    "import sys; sys.exit(256)", "import sys; sys.exit(-1)", "import sys; sys.exit(True)",
+    "import atexit\natexit.register(print, 'first')\natexit.register(print, 'last')",
+    // What is finalized when the interpreter ends, wherever the script has put it.
+    "class D:\n  def __del__(self): print('global', D.__name__)\nd = D()",
+    "class D:\n  def __del__(self): print('cycle')\nd = D()\nd.me = d\ndel d",
+    "class D:\n  def __del__(self): print('elsewhere')\nimport builtins, sys\nbuiltins.d = D()\nsys.path.append(D())",
+    "def g():\n  try: yield\n  finally: print('closed')\nx = g()\nnext(x)",
+    "import weakref\nclass A: pass\na = A()\nweakref.finalize(a, print, 'finalized')",
+    "import ctypes\nctypes.CDLL(None).printf(b'from C\\n')",
+    "import sys\nsys.stdout = open(2, 'w', closefd=False)\nprint('moved')", "import sys\nsys.stdout.close()",
+    "import os\nif os.fork() == 0: print('child')\nelse:\n  os.wait()\n  print('parent')",
+    "import sys, types\nm = types.ModuleType('mine')\nsys.modules['mine'] = m\ndel sys.modules['os']\nprint('torn')",
+    "import gc, sys\ngc.disable()\nsys.modules.clear()",
+    "import threading\nthreading._shutdown = None\nprint('spoilt')"};
 
 Task<> start_python(LiveSandbox& sandbox, std::vector<std::string> imports = {}) {
   auto started = co_await sandbox.start_zygote("python", "python3", std::move(imports), Deadline::after(60s));
@@ -79,6 +90,24 @@ CONFORMANCE(ZygoteRunsThatEndInEachWay_TellTheSameAsPlainPython) {
   });
 }
 
+CONFORMANCE(ZygoteRunThatLeavesFilesOpen_LosesNothingOfThem) {
+  in_sandbox([](LiveSandbox& sandbox) -> Task<> {
+    co_await start_python(sandbox);
+    (void)co_await run_script(sandbox,
+                              "import os\n"
+                              "f = open('in_a_global', 'w')\n"
+                              "f.write('1')\n"
+                              "os.hidden = open('in_a_module', 'w')\n"
+                              "os.hidden.write('2')\n"
+                              "class Cycle: pass\n"
+                              "c = Cycle()\n"
+                              "c.me, c.file = c, open('in_a_cycle', 'w')\n"
+                              "c.file.write('3')\n");
+    const auto kept = co_await run_shell(sandbox, "cat in_a_global in_a_module in_a_cycle");
+    EXPECT_EQ(kept.out, "123");
+  });
+}
+
 CONFORMANCE(ZygoteRun_CannotReachTheNextOne) {
   in_sandbox([](LiveSandbox& sandbox) -> Task<> {
     std::vector<std::string> imports(1, "json");
@@ -136,6 +165,38 @@ CONFORMANCE(ZygoteAfterReset_StillServes) {
       EXPECT_EQ(ran.out, "42\n") << ran.err;
       const auto reset = co_await sandbox.reset(Deadline::after(60s));
       EXPECT_TRUE(reset) << reset.error().message;
+    }
+  });
+}
+
+CONFORMANCE(ZygoteRunsAtOnce_AreEachOnesOwn) {
+  in_sandbox([](LiveSandbox& sandbox) -> Task<> {
+    co_await start_python(sandbox);
+    auto files = sandbox.files();
+    const auto written = co_await files.write("/workspace/main.py", "import sys\nprint(sys.stdin.read())\n");
+    EXPECT_TRUE(written) << written.error().message;
+    std::vector<std::unique_ptr<Exec>> execs;
+    for (int i = 0; i < 6; ++i) {
+      ExecSpec spec;
+      spec.argv = {"main.py"};
+      spec.zygote = "python";
+      spec.stdin_mode = Stdin::stream;
+      auto started = co_await sandbox.start(std::move(spec), Deadline::after(60s));
+      EXPECT_TRUE(started) << started.error().message;
+      if (!started) co_return;
+      execs.push_back(std::move(*started));
+    }
+    for (std::size_t i = 0; i < execs.size(); ++i) {
+      const auto sent = co_await execs[i]->write_stdin(std::to_string(i), Deadline::after(60s));
+      EXPECT_TRUE(sent);
+      execs[i]->close_stdin();
+    }
+    for (std::size_t i = 0; i < execs.size(); ++i) {
+      const auto ran = co_await execs[i]->collect(Deadline::after(60s));
+      EXPECT_TRUE(ran) << ran.error().message;
+      if (ran) {
+        EXPECT_EQ(ran->out, std::to_string(i) + "\n") << ran->err;
+      }
     }
   });
 }

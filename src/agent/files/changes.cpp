@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <ctime>
 
@@ -11,6 +12,7 @@
 #include "agent/files/moment.hpp"
 #include "agent/files/operations.hpp"
 #include "agent/files/paths.hpp"
+#include "agent/files/remove_tree.hpp"
 #include "agent/files/reply_batch.hpp"
 #include "agent/files/tree_walk.hpp"
 
@@ -24,6 +26,17 @@ constexpr std::uint64_t default_looked_at = 50'000;
 constexpr std::size_t deepest = 128;
 constexpr timespec nap{.tv_sec = 0, .tv_nsec = 500'000};
 
+Status discard(const std::string& path) {
+  CLOCHE_TRY(const Base base, Base::open({}));
+  CLOCHE_TRY(const CheckedPath checked, base.check(path));
+  auto place = base.place(checked);
+  if (!place && place.error().code == ErrorCode::not_found) return {};
+  if (!place) return fail(std::move(place).error());
+  const Removal removal = remove_tree(place->parent.get(), place->name, WhenCancelled::stop);
+  if (removal.failed > 0) return fail(removal.first_failure);
+  return {};
+}
+
 }  // namespace
 
 Status mark_moment(const wire::FileRequest&, const FileIo& io) {
@@ -36,6 +49,7 @@ Status mark_moment(const wire::FileRequest&, const FileIo& io) {
 }
 
 Status find_changes(const wire::FileRequest& request, const FileIo& io) {
+  if (!request.discard.empty()) CLOCHE_CHECK(discard(request.discard));
   CLOCHE_TRY(const Base base, Base::open(request.root));
   CLOCHE_TRY(const CheckedPath path, base.check(request.path));
   CLOCHE_TRY(UniqueFd directory, base.open(path, open_reading | O_DIRECTORY));
@@ -46,6 +60,7 @@ Status find_changes(const wire::FileRequest& request, const FileIo& io) {
   std::uint64_t count = 0;
   std::uint64_t unseen = 0;
   bool cut = false;
+  std::int64_t newest = 0;
   const auto visit = [&](const Found& found) -> Result<Step> {
     if (looked_at == may_look_at) {
       cut = true;
@@ -66,7 +81,9 @@ Status find_changes(const wire::FileRequest& request, const FileIo& io) {
     }
     if (!entry) return fail_file(entry.error(), found.path);
     // What it was when its name was read may be something else by now.
-    if (entry->type != wire::FileType::regular || entry->ctime_ns <= request.since_ns) return Step::pass;
+    if (entry->type != wire::FileType::regular) return Step::pass;
+    newest = std::max(newest, entry->ctime_ns);
+    if (entry->ctime_ns <= request.since_ns) return Step::pass;
     if (count == cap) {
       cut = true;
       return Step::stop;
@@ -76,7 +93,12 @@ Status find_changes(const wire::FileRequest& request, const FileIo& io) {
     return Step::pass;
   };
   CLOCHE_TRY(const Walked walked, walk_tree(std::move(directory), {.names_a_directory = may_look_at + 1}, visit));
-  return batch.finish({.cut = cut || walked.cut, .files = count, .skipped = walked.skipped + unseen});
+  const std::uint64_t skipped = walked.skipped + unseen;
+  cut = cut || walked.cut;
+  return batch.finish({.cut = cut,
+                       .files = count,
+                       .skipped = skipped,
+                       .moment_ns = cut || skipped > 0 ? 0 : std::max(newest, std::int64_t{1})});
 }
 
 }  // namespace cloche::agent

@@ -18,7 +18,9 @@ std::int64_t read_clock(clockid_t clock) {
 
 }  // namespace
 
-Moment::Moment() : taken_(read_clock(CLOCK_REALTIME)), given_up_at_(read_clock(CLOCK_MONOTONIC) + patience) {}
+Moment::Moment() : Moment(read_clock(CLOCK_REALTIME)) {}
+
+Moment::Moment(std::int64_t nanoseconds) : taken_(nanoseconds), given_up_at_(read_clock(CLOCK_MONOTONIC) + patience) {}
 
 bool Moment::has_passed() const {
   return read_clock(CLOCK_REALTIME_COARSE) > taken_ || read_clock(CLOCK_MONOTONIC) > given_up_at_;

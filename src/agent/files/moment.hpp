@@ -12,8 +12,9 @@ namespace cloche::agent {
 
 class Moment {
  public:
-  // Now.
+  // Now, or an earlier time after which nothing has been changed.
   Moment();
+  explicit Moment(std::int64_t nanoseconds);
   // Also when that takes too long: a clock that is set back holds nobody up.
   bool has_passed() const;
   std::int64_t nanoseconds() const { return taken_; }
