@@ -7,6 +7,7 @@
 
 #include "backend/oci/bundle.hpp"
 #include "backend/oci/files.hpp"
+#include "backend/oci/gvisor_stat.hpp"
 #include "backend/oci/host_root.hpp"
 
 namespace cloche::oci {
@@ -42,6 +43,19 @@ Status add_own_places(RootPlanner& root, const std::string& agent) {
   return root.add_hard_link(std::string(agent_target), agent);
 }
 
+// The loader reads /etc/ld.so.preload before any program of its own C library; others do not know it. An image that has
+// one of its own is left as it is.
+Status help_with_stat(RootPlanner& root, const std::string& image_root) {
+  if (!image_root.empty()) {
+    if (path_exists(image_root + "/etc/ld.so.preload")) return {};
+    // Not mounted but copied: it will be taken apart for the new file, and a mount for each of its parts is too dear.
+    CLOCHE_CHECK(root.add_copy("/etc", image_root + "/etc"));
+  }
+  const std::string library = parent_of(std::string(agent_target)) + "/stat.so";
+  CLOCHE_CHECK(root.add_file(library, std::string(gvisor_stat_library()), 0755));
+  return root.add_file("/etc/ld.so.preload", library + "\n");
+}
+
 }  // namespace
 
 Result<std::vector<SourcedMount>> look_at_mounts(const std::vector<Mount>& mounts) {
@@ -72,12 +86,13 @@ Result<std::vector<SourcedMount>> look_at_mounts(const std::vector<Mount>& mount
 }
 
 Result<RootPlan> plan_root(const SandboxSpec& spec, const std::string& image_root, const std::string& agent,
-                           const std::vector<SourcedMount>& mounts) {
+                           const std::vector<SourcedMount>& mounts, Help help) {
   const HostRootUser user = {spec.uid, spec.gid, spec.work_dir, spec.hostname};
   CLOCHE_TRY(RootPlanner root, image_root.empty() ? plan_host_root(user) : plan_image_root(image_root));
   const bool has_var_tmp = !image_root.empty() && path_exists(image_root + "/var/tmp");
   if (!has_var_tmp) CLOCHE_CHECK(root.add_link("/var/tmp", "/tmp"));
   CLOCHE_CHECK(add_own_places(root, agent));
+  if (help == Help::with_stat) CLOCHE_CHECK(help_with_stat(root, image_root));
   // What is inside a file system in memory is made there by the runtime.
   if (!is_below(spec.work_dir, "/tmp")) {
     CLOCHE_CHECK(root.add_mount_point(spec.work_dir, PathKind::directory, 0755, Links::refuse));

@@ -21,8 +21,11 @@ struct SourcedMount {
 // there, invalid_argument for one that is neither file nor directory, and for targets that cannot be together.
 Result<std::vector<SourcedMount>> look_at_mounts(const std::vector<Mount>& mounts);
 
+// What programs are helped with: see gvisor_stat.c.
+enum class Help { none, with_stat };
+
 // `image_root`: empty for the host's own programs. `agent`: a file of Cloche's own, on the skeletons' file system.
 Result<RootPlan> plan_root(const SandboxSpec& spec, const std::string& image_root, const std::string& agent,
-                           const std::vector<SourcedMount>& mounts);
+                           const std::vector<SourcedMount>& mounts, Help help = Help::none);
 
 }  // namespace cloche::oci

@@ -69,6 +69,7 @@ const std::vector<RuntimeTraits>& known_runtimes() {
           .proc = BundleParts::ProcOptions::plain,  // gVisor's /proc knows no hidepid
           // gVisor's kernel and file server are processes of some 30 threads in the same cgroup, more when programs
           // block; with 64 in all it panics under a program that forks much.
+          .stat_flags = RuntimeTraits::StatFlags::not_no_automount,
           .own_threads = 192,
           .least_memory = mib(32),
       },

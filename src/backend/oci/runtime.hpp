@@ -31,6 +31,8 @@ struct RuntimeTraits {
   Cgroups cgroups = Cgroups::left_alone;
   enum class Hybrid { accepts, refuses };  // a v2 hierarchy with controllers beside v1
   Hybrid hybrid = Hybrid::accepts;
+  enum class StatFlags { all, not_no_automount };  // whether its kernel knows what Linux's does, and coreutils set
+  StatFlags stat_flags = StatFlags::all;
   std::uint32_t own_threads = 0;  // that count as the sandbox's processes, beyond what the caller allowed
   Bytes least_memory;             // below this not even the runtime's own part fits
 };

@@ -121,7 +121,9 @@ class Making {
       CLOCHE_TRY(image_root, host_.images().root_of(spec.image, watch_));
     }
     CLOCHE_TRY(const auto mounts, look_at_mounts(spec.mounts));
-    CLOCHE_TRY(const RootPlan plan, plan_root(spec, image_root, agent.path, mounts));
+    const bool lacks_flags = runtime_.traits->stat_flags == RuntimeTraits::StatFlags::not_no_automount;
+    const Help help = lacks_flags ? Help::with_stat : Help::none;
+    CLOCHE_TRY(const RootPlan plan, plan_root(spec, image_root, agent.path, mounts, help));
     CLOCHE_TRY(const std::string skeleton, ensure_skeleton(host_.roots_directory(), plan));
 
     CLOCHE_TRY(std::string mountinfo, read_file("/proc/self/mountinfo"));
@@ -236,6 +238,7 @@ Status remove_sandbox(Host& host, const std::string& id, Deadline deadline) {
   if (record) {
     record->state = SandboxRecord::State::destroying;
     (void)write_record(files.record, *record);
+    fault_point("backend.remove.journalled");
     if (record->boot == host.boot()) kill_process(record->first);
   }
   if (host.cgroups()) {
@@ -250,6 +253,7 @@ Status remove_sandbox(Host& host, const std::string& id, Deadline deadline) {
   } else {
     CLOCHE_CHECK(release_unknown_uids(host, id));
   }
+  fault_point("backend.remove.uids");
   // The journal goes last: until then `recover` finds what is left.
   CLOCHE_CHECK(remove_tree(files.directory));
   if (::rmdir(host.sandboxes_directory().c_str()) == 0) ::rmdir(host.instance_directory().c_str());
