@@ -1,6 +1,6 @@
 // The library for coroutines: a conversation with a program that runs, and another program at the same time.
 //
-// Usage: embed_coroutines [DIRECTORY]   where Cloche keeps its things, instead of /var/lib/cloche and /run/cloche
+// Usage: coroutines [DIRECTORY]   where Cloche keeps its things, instead of /var/lib/cloche and /run/cloche
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <cloche/async.hpp>
@@ -75,7 +75,16 @@ int main(int argc, char** argv) {
     if (failure) std::rethrow_exception(failure);
     return 0;
   } catch (const std::exception& error) {
-    std::cerr << "embed_coroutines: " << error.what() << "\n";
+    std::cerr << "coroutines: " << error.what() << "\n";
     return 1;
   }
 }
+
+// Prints:
+//
+//   asked  1 2 3
+//   heard  6
+//   asked  40 2
+//   heard  42
+//   beside the root has a workspace
+//   ended  exited

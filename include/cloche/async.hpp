@@ -103,15 +103,15 @@ class CLOCHE_API Sandbox {
 
   /// What Lifetime::background has started since the sandbox was made or reset.
   Task<std::vector<BackgroundExec>> background();
-  /// A background program: output kept so far, what follows, and the outcome. SandboxNotFoundError when there is none
-  /// of that id.
+  /// A background program: output kept so far, what follows, and the outcome. When there is none of that id, next()
+  /// throws SandboxNotFoundError.
   Task<Exec> attach(std::uint64_t background_id);
 
   /// Replaces a file that is there; makes the directories on the way.
   Task<> write_file(std::string path, std::string bytes, std::uint32_t mode = 0644);
   /// SandboxResourceError when it holds more than `most`.
   Task<std::string> read_file(std::string path, Bytes most = mib(64));
-  /// Of the path itself: a link is not followed.
+  /// Of what the path leads to: links are followed.
   Task<Entry> stat(std::string path);
   /// What a directory holds, without what is below that.
   Task<EntryListing> list(std::string path);

@@ -14,7 +14,7 @@ enum class EntryType { other, regular, directory, symlink, fifo, socket, device 
 /// A file, a directory or whatever else a path leads to.
 struct Entry {
   std::string path;                   ///< of stat: as asked for; in a listing, below what was listed
-  EntryType type = EntryType::other;  ///< what it is; a link is not followed
+  EntryType type = EntryType::other;  ///< what it is; stat follows links, a listing does not
   std::uint64_t size = 0;             ///< in bytes
   std::uint32_t mode = 0;             ///< permission bits
   std::int64_t modified_ns = 0;       ///< since the epoch

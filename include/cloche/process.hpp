@@ -35,8 +35,8 @@ class CLOCHE_API Process {
  public:
   /// Starts it. Stdin is closed or a stream; only Sandbox::run() takes bytes.
   Process(Sandbox& sandbox, ExecSpec spec);
-  /// A program in the background: output kept so far, what follows, and the outcome. SandboxNotFoundError when there is
-  /// none of that id.
+  /// A program in the background: output kept so far, what follows, and the outcome. When there is none of that id,
+  /// next() throws SandboxNotFoundError.
   static Process attach(Sandbox& sandbox, std::uint64_t background_id);
 
   /// Waits for the next output, or for the outcome, after which there is nothing more.

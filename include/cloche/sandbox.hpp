@@ -61,7 +61,7 @@ class CLOCHE_API Sandbox {
   void write_file(const std::string& path, std::string bytes, std::uint32_t mode = 0644);
   /// SandboxResourceError when it holds more than `most`.
   std::string read_file(const std::string& path, Bytes most = mib(64));
-  /// Of the path itself: a link is not followed.
+  /// Of what the path leads to: links are followed.
   Entry stat(const std::string& path);
   /// What a directory holds, without what is below that.
   EntryListing list(const std::string& path);

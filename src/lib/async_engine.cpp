@@ -3,6 +3,7 @@
 #include "core/log.hpp"
 #include "lib/async_handles.hpp"
 #include "lib/backends.hpp"
+#include "lib/quiet_log.hpp"
 #include "lib/throwing.hpp"
 
 namespace cloche::async {
@@ -38,6 +39,7 @@ Task<Status> remove_leftovers_of(Backend& backend) {
 }  // namespace
 
 Engine::Impl::Impl(boost::asio::any_io_executor e, EngineOptions o) : executor(e), options(std::move(o)), tasks(e) {
+  keep_log_off_stdout();
   value_or_throw(validate_instance(options.instance));
   InstanceId instance{options.instance};
   if (instance.value.empty()) {

@@ -158,6 +158,7 @@ Task<Result<OneShotResult>> OneShot::run(OneShotRequest request, Deadline deadli
   Step step;
   step.argv.push_back(std::move(request.command));
   step.argv.insert(step.argv.end(), request.arguments.begin(), request.arguments.end());
+  step.env = std::move(request.env);
   std::string input = joined_lines(request.input);
   auto use = [&files, &step, &input, timeout, outer, deadline](Place& place) -> Task<Result<OneShotResult>> {
     const Deadline written_by = deadline.sooner(Deadline::after(file_patience));

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "cloche/sandbox.hpp"
+#include "core/log.hpp"
 #include "library/library.hpp"
 
 namespace cloche {
@@ -17,6 +18,18 @@ using testing::IsEmpty;
 using testing::Not;
 
 class Blocking : public Library {};
+
+TEST_F(Blocking, LogOfAProgramThatHasSetUpNone_KeepsOffStdout) {
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  const Engine engine(options());
+  log::info("work goes on");
+  log::warn("a warning");
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, HasSubstr("a warning"));
+  EXPECT_THAT(said, Not(HasSubstr("work goes on")));
+}
 
 TEST_F(Blocking, ProgramThatRuns_OutputInputAndEnvironmentAreItsOwn) {
   Engine engine(options());

@@ -50,7 +50,7 @@ class Managers : public Library {
   };
   enum class Awaits { nothing, signals };
   static bool handles_signals() {
-    struct sigaction action {};
+    struct sigaction action{};
     ::sigaction(SIGTERM, nullptr, &action);
     return action.sa_handler != SIG_DFL;
   }

@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <future>
 #include <thread>
@@ -36,6 +37,26 @@ class SandboxManagerTest : public Library {
   static std::string read(const std::string& path) {
     std::ifstream file(path);
     return {std::istreambuf_iterator<char>(file), {}};
+  }
+};
+
+// The same on a Docker engine.
+class SandboxManagerOnDocker : public SandboxManagerTest {
+ protected:
+  void SetUp() override {
+    if (const auto lack = testing_support::lack_of({"docker", "runc"})) CLOCHE_CANNOT_TEST(lack->thing, lack->why);
+  }
+  EngineOptions engine() const {
+    EngineOptions made = options();
+    made.backend = BackendKind::docker;
+    made.docker_host = std::getenv("CLOCHE_TEST_DOCKER_HOST");
+    return made;
+  }
+  static SandboxSettings settings() {
+    SandboxSettings made;
+    made.image = "cloche-test/debian";
+    made.runtime = "runc";
+    return made;
   }
 };
 
@@ -207,6 +228,69 @@ TEST_F(SandboxManagerTest, IdleSandbox_GoesAndOneInUseStays) {
   EXPECT_EQ(slow.out, "done\n");
   EXPECT_THROW(manager.get_sandbox(idle), SandboxNotFoundError);
   while (manager.get_stats().total_sandboxes > 0) std::this_thread::sleep_for(10ms);
+}
+
+TEST_F(SandboxManagerOnDocker, ShellFilesAndLimits_AreAsElsewhere) {
+  SandboxManagerOptions two;
+  two.engine = engine();
+  two.max_sandboxes = 2;
+  SandboxManager manager(two);
+  const std::string id = manager.create_sandbox(settings());
+  auto sandbox = manager.get_sandbox(id);
+  const ShellResult first = sandbox.run_command("cd /tmp; x='a b'; echo 42; echo err >&2; (exit 3)");
+  EXPECT_EQ(first.out, "42\n");
+  EXPECT_EQ(first.err, "err\n");
+  EXPECT_EQ(first.exit_code, 3);
+  EXPECT_EQ(sandbox.run_command("echo \"$x $PWD $(id -u)\"").out, "a b /tmp 1000\n");
+  EXPECT_THROW(sandbox.run_command("echo on; sleep 100", 500ms), CommandTimeoutError);
+  EXPECT_EQ(sandbox.run_command("echo $x").out, "a b\n");
+
+  write(host("in/deep/data"), std::string(3'000'000, 'x'));
+  EXPECT_EQ(sandbox.copy_to(host("in"), "tree").files, 1u);
+  EXPECT_EQ(sandbox.run_command("wc -c < /workspace/tree/deep/data").out, "3000000\n");
+  sandbox.run_command("ln -s /etc/passwd /workspace/tree/evil");
+  EXPECT_THAT(sandbox.copy_from("tree", host("out")).left_out, ElementsAre("evil"));
+  EXPECT_EQ(read(host("out/deep/data")).size(), 3'000'000u);
+  EXPECT_THROW(sandbox.read_file("none"), SandboxNotFoundError);
+  EXPECT_THROW(sandbox.read_file("../etc/passwd"), SandboxError);
+
+  manager.create_sandbox(settings());
+  EXPECT_THROW(manager.create_sandbox(settings()), SandboxResourceError);
+  manager.delete_sandbox(id);
+  EXPECT_THROW(sandbox.run_command("echo"), SandboxLostError);
+  EXPECT_THROW(manager.get_sandbox(id), SandboxNotFoundError);
+  manager.cleanup();
+  EXPECT_EQ(manager.get_stats().total_sandboxes, 0u);
+}
+
+TEST_F(SandboxManagerOnDocker, MemoryIsLimitedAndVolumesAreSeen) {
+  write(host("volume/file"), "from the host");
+  SandboxManagerOptions one;
+  one.engine = engine();
+  SandboxManager manager(one);
+  SandboxSettings small = settings();
+  small.memory_limit = "64m";
+  const std::vector<Mount> volumes{{host("volume"), "/data", Access::read_only}};
+  auto sandbox = manager.get_sandbox(manager.create_sandbox(small, volumes));
+  EXPECT_EQ(sandbox.run_command("cat /data/file; touch /data/x 2>/dev/null || echo no").out, "from the hostno\n");
+  const ShellResult hungry = sandbox.run_command("python3 -c 'x = b\"x\" * (200 << 20)'");
+  EXPECT_EQ(hungry.exit_code, 137) << hungry.out << hungry.err;
+  EXPECT_EQ(sandbox.run_command("echo still here").out, "still here\n");
+}
+
+TEST_F(SandboxManagerOnDocker, ImageThatIsNotToBeHad_IsNamed) {
+  SandboxManagerOptions one;
+  one.engine = engine();
+  SandboxManager manager(one);
+  SandboxSettings odd = settings();
+  odd.image = "cloche-test/no-such-image";
+  try {
+    manager.create_sandbox(odd);
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const SandboxError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("cloche-test/no-such-image"));
+  }
+  EXPECT_EQ(manager.get_stats().total_sandboxes, 0u);
 }
 
 TEST_F(SandboxManagerTest, Client_SaysThatThereIsNoSandboxUntilThereIsOne) {

@@ -53,3 +53,15 @@ int main(int argc, char** argv) {
     return 1;
   }
 }
+
+// Prints:
+//
+//   a program prints 42
+//   a program fails with exit code 3 and says oh no
+//   an endless one ends at its wall_limit
+//   a file holds 15 bytes:
+//   bread
+//   milk
+//   tea
+//   notes/list.txt, line 3: tea
+//   a path that leads out is refused
