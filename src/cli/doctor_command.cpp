@@ -8,6 +8,7 @@
 
 #include "cli/command.hpp"
 #include "cli/engine_flags.hpp"
+#include "cli/text/colour.hpp"
 #include "cloche/sandbox.hpp"
 
 namespace cloche::cli {
@@ -42,28 +43,37 @@ const char* to_text(HostFinding::Level level) {
   return "missing";
 }
 
-void print_text(const std::vector<HostFinding>& findings) {
-  const bool colours = ::isatty(STDOUT_FILENO) != 0;
+Colour colour_of(HostFinding::Level level) {
+  switch (level) {
+    case HostFinding::Level::good: return Colour::good;
+    case HostFinding::Level::warning: return Colour::warning;
+    case HostFinding::Level::missing: return Colour::bad;
+  }
+  return Colour::bad;
+}
+
+const char* mark_of(HostFinding::Level level) {
+  switch (level) {
+    case HostFinding::Level::good: return "ok";
+    case HostFinding::Level::warning: return "??";
+    case HostFinding::Level::missing: return "no";
+  }
+  return "no";
+}
+
+void print_findings(const std::vector<HostFinding>& findings) {
+  const Paint paint = paint_for(STDOUT_FILENO);
   std::string backend;
   for (const auto& finding : findings) {
     if (finding.backend != backend) std::printf("%s%s\n", backend.empty() ? "" : "\n", finding.backend.c_str());
     backend = finding.backend;
-    const char* mark = finding.level == HostFinding::Level::good      ? "ok"
-                       : finding.level == HostFinding::Level::warning ? "??"
-                                                                      : "no";
-    const char* colour = finding.level == HostFinding::Level::good      ? "32"
-                         : finding.level == HostFinding::Level::warning ? "33"
-                                                                        : "31";
-    if (colours) {
-      std::printf("  \033[%sm%s\033[0m  %-22s %s\n", colour, mark, finding.name.c_str(), finding.detail.c_str());
-    } else {
-      std::printf("  %s  %-22s %s\n", mark, finding.name.c_str(), finding.detail.c_str());
-    }
+    const std::string mark = paint(colour_of(finding.level), mark_of(finding.level));
+    std::printf("  %s  %-22s %s\n", mark.c_str(), finding.name.c_str(), finding.detail.c_str());
     if (!finding.advice.empty()) std::printf("      %-22s -> %s\n", "", finding.advice.c_str());
   }
 }
 
-void print_json(const std::vector<HostFinding>& findings) {
+void print_findings_as_json(const std::vector<HostFinding>& findings) {
   boost::json::array all;
   for (const auto& finding : findings) {
     boost::json::object entry;
@@ -82,9 +92,9 @@ int doctor(const DoctorFlags& flags) {
   for (auto& finding : examine(flags.engine.options(), BackendKind::docker, "docker"))
     findings.push_back(std::move(finding));
   if (flags.json) {
-    print_json(findings);
+    print_findings_as_json(findings);
   } else {
-    print_text(findings);
+    print_findings(findings);
   }
   // Healthy when the backend that was asked for (or the default) lacks nothing that it cannot do without.
   const auto is_lack = [&](const HostFinding& finding) {

@@ -15,13 +15,15 @@ std::string check_backend(const std::string& name) {
 void EngineFlags::add_to(CLI::App& command) {
   command.add_option("--backend", backend, "Who makes the sandbox: oci (an OCI runtime, no daemon) or docker")
       ->envname("SANDBOX_BACKEND")
-      ->check(CLI::Validator(check_backend, "oci|docker"))
+      ->check(CLI::Validator(check_backend, "{oci,docker}"))
       ->capture_default_str();
   command
       .add_option("--state-dir", state_dir, "Where root filesystems and the agent are kept (default: /var/lib/cloche)")
-      ->envname("CLOCHE_STATE_DIR");
+      ->envname("CLOCHE_STATE_DIR")
+      ->type_name("DIR");
   command.add_option("--run-dir", run_dir, "Where living sandboxes are kept track of (default: /run/cloche)")
-      ->envname("CLOCHE_RUN_DIR");
+      ->envname("CLOCHE_RUN_DIR")
+      ->type_name("DIR");
   command.add_option("--docker-host", docker_host,
                      "The Docker engine, as unix:///path or tcp://host:port (default: DOCKER_HOST)");
 }

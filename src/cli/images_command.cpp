@@ -12,9 +12,11 @@
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <mutex>
 
 #include "cli/command.hpp"
 #include "cli/engine_flags.hpp"
+#include "cli/text/progress.hpp"
 #include "images/build.hpp"
 #include "lib/throwing.hpp"
 
@@ -138,25 +140,55 @@ boost::json::object to_json(const Made& made) {
           {"seconds", made.seconds}};
 }
 
+// One line on a terminal, for the image that is being made. What is said comes from the builder's own thread.
+class BuildProgress {
+ public:
+  explicit BuildProgress(std::size_t images) { images_.total = images; }
+
+  void begin(const std::string& name, std::size_t at) {
+    const std::lock_guard lock(mutex_);
+    name_ = name;
+    images_.done = at;
+    start_ = Clock::now();
+  }
+  void say(std::string_view doing) {
+    const std::lock_guard lock(mutex_);
+    if (!line_.is_due()) return;
+    const auto elapsed = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - start_);
+    line_.show(step_text(name_, images_, elapsed, doing, line_.columns()));
+  }
+  // Before anything else is printed.
+  void clear() {
+    const std::lock_guard lock(mutex_);
+    line_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  ProgressLine line_{STDERR_FILENO};
+  std::string name_;
+  Amount images_;
+  Clock::time_point start_ = Clock::now();
+};
+
 int build_images(const ImagesFlags& flags) {
   images::BuildOptions options = options_of(flags);
   const auto recipes = chosen_recipes(flags, options.way);
-  const bool shows_progress = ::isatty(STDERR_FILENO) != 0;
-  std::string at;  // the image that is being made
-  images::Progress progress = [&](std::string_view line) {
-    if (shows_progress) std::fprintf(stderr, "%s: %.*s\n", at.c_str(), static_cast<int>(line.size()), line.data());
-  };
+  BuildProgress shown(recipes.size());
+  images::Progress progress = [&shown](std::string_view doing) { shown.say(doing); };
   asio::io_context io{1};
   const auto builder = value_or_throw(images::Builder::create(io.get_executor(), std::move(options), progress));
   const oci::Watch watch(Deadline::after(longest_build * static_cast<int>(recipes.size() + 1)));
   boost::json::array all;
   Status ended;
   const auto body = [&]() -> Task<> {
-    for (const images::Recipe& recipe : recipes) {
-      at = recipe.name;
+    for (std::size_t i = 0; i < recipes.size(); ++i) {
+      const images::Recipe& recipe = recipes[i];
+      shown.begin(recipe.name, i);
       const auto start = Clock::now();
       const oci::Watch own = watch.until(Deadline::after(longest_build));
       auto report = co_await builder->build(recipe, own);
+      shown.clear();
       if (!report && flags.or_offline && flags.names.empty() && !recipe.has_packages) {
         std::fprintf(stderr, "%s: left out: %s\n", recipe.name.c_str(), report.error().message.c_str());
         continue;

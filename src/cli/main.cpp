@@ -5,26 +5,28 @@
 #include <csignal>
 #include <cstdio>
 
-#include "cli/command.hpp"
+#include "cli/command_line.hpp"
+#include "cli/text/clean.hpp"
+#include "cli/text/colour.hpp"
 #include "cloche/errors.hpp"
 #include "core/log.hpp"
 
+namespace {
+
+// The words may be a stranger's: a server's, or a file name's.
+int complain(const std::exception& error, int exit_code) {
+  std::fprintf(stderr, "cloche: %s\n", cloche::cli::printable_lines(error.what()).c_str());
+  return exit_code;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using namespace cloche;
-  CLI::App app("Cloche runs code that nobody trusts, in sandboxes, and tells the truth about how it ended.", "cloche");
-  app.set_version_flag("--version", "cloche " CLOCHE_VERSION);
-  app.require_subcommand(0, 1);
-  std::string level = "warn";
-  app.add_option("--log-level", level, "How much is said on stderr of what Cloche does")
-      ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
-      ->capture_default_str();
+  CLI::App app;
+  cli::GeneralFlags flags;
   cli::Action chosen;
-  cli::add_run_command(app, chosen);
-  cli::add_doctor_command(app, chosen);
-  cli::add_images_command(app, chosen);
-  cli::add_serve_command(app, chosen);
-  cli::add_token_command(app, chosen);
-
+  cli::set_up_command_line(app, flags, chosen);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -35,17 +37,18 @@ int main(int argc, char** argv) {
     return cli::exit_usage;
   }
   std::signal(SIGPIPE, SIG_IGN);
-  log::set_up(spdlog::level::from_str(level));
+  log::set_up(spdlog::level::from_str(flags.log_level));
+  using cli::ColourMode;
+  cli::set_colour_mode(flags.color == "always"  ? ColourMode::always
+                       : flags.color == "never" ? ColourMode::never
+                                                : ColourMode::automatic);
   try {
     return chosen();
   } catch (const SandboxArgumentError& error) {
-    std::fprintf(stderr, "cloche: %s\n", error.what());
-    return cli::exit_usage;
+    return complain(error, cli::exit_usage);
   } catch (const SandboxUnavailableError& error) {
-    std::fprintf(stderr, "cloche: %s\n", error.what());
-    return cli::exit_unavailable;
+    return complain(error, cli::exit_unavailable);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "cloche: %s\n", error.what());
-    return cli::exit_failure;
+    return complain(error, cli::exit_failure);
   }
 }

@@ -299,11 +299,14 @@ int run(const RunFlags& flags) {
 void add_run_command(CLI::App& app, Action& chosen) {
   auto flags = std::make_shared<RunFlags>();
   auto* command = app.add_subcommand("run", "Run a program in a fresh sandbox; output and exit code are its own");
-  command->add_option("file", flags->file, "The source file")->required();
-  command->add_option("arguments", flags->arguments, "Arguments of the program (after -- if they look like flags)");
+  command->add_option("file", flags->file, "The source file")->required()->type_name("FILE");
+  command->add_option("arguments", flags->arguments, "Arguments of the program (after -- if they look like flags)")
+      ->type_name("FILE");
   command->add_option("--language", flags->language, "Its language, when the file's name does not tell");
-  command->add_option("--stdin", flags->stdin_file,
-                      "A file for its stdin, or - for this command's own (the default unless that is a terminal)");
+  command
+      ->add_option("--stdin", flags->stdin_file,
+                   "A file for its stdin, or - for this command's own (the default unless that is a terminal)")
+      ->type_name("FILE");
   command->add_option("--timeout", flags->timeout, "Seconds it may take")
       ->check(CLI::Range(0.001, 86'400.0))
       ->capture_default_str();

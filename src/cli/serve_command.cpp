@@ -8,12 +8,17 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value_from.hpp>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 
 #include "auth/token_file.hpp"
 #include "cli/command.hpp"
+#include "cli/text/print.hpp"
 #include "core/log.hpp"
 #include "lib/throwing.hpp"
 #include "server/access.hpp"
@@ -30,6 +35,7 @@ struct ServeFlags {
   std::string log_level;
   std::string log_format;
   bool end_with_stdin = false;
+  bool json = false;
   std::map<std::string, std::string> over_environment;  // by the variable they stand over
 };
 
@@ -61,11 +67,21 @@ void set_up_log(const ServeFlags& flags, const config::LogSettings& settings) {
 }
 
 // Nobody can show it again. One that could not be shown is of no use, and is revoked.
-void show_first_token(const std::string& file, const auth::NewToken& token) {
-  const int printed = std::printf(
-      "cloche: the first token, of the admin of tenant %s, shown this once:\n%s\n"
-      "cloche: its hash is in %s; `cloche token create` makes more\n",
-      token.record.tenant.c_str(), token.text.c_str(), file.c_str());
+void show_first_token(const std::string& file, const auth::NewToken& token, Form form) {
+  int printed = 0;
+  if (form == Form::json) {
+    boost::json::object json;
+    json["event"] = "first_token";
+    json["tenant"] = token.record.tenant;
+    json["token"] = token.text;
+    json["file"] = file;
+    printed = std::printf("%s\n", boost::json::serialize(json).c_str());
+  } else {
+    printed = std::printf(
+        "cloche: the first token, of the admin of tenant %s, shown this once:\n%s\n"
+        "cloche: its hash is in %s; `cloche token create` makes more\n",
+        token.record.tenant.c_str(), token.text.c_str(), file.c_str());
+  }
   if (printed >= 0 && std::fflush(stdout) == 0) return;
   [[maybe_unused]] auto revoked = auth::TokenFile(file).revoke(token.record.id);
   throw SandboxError(
@@ -73,12 +89,12 @@ void show_first_token(const std::string& file, const auth::NewToken& token) {
       "--tenant default --role admin`");
 }
 
-server::ServiceOptions options_of(config::Config config, const std::vector<std::string>& listen) {
+server::ServiceOptions options_of(config::Config config, const ServeFlags& flags) {
   server::ServiceOptions options;
-  options.listen = value_or_throw(server::listen_on(config.server, listen));
+  options.listen = value_or_throw(server::listen_on(config.server, flags.listen));
   server::Access access = value_or_throw(server::open_access(config, options.listen));
   options.auth = std::move(access.options);
-  if (access.first_token) show_first_token(*options.auth.token_file, *access.first_token);
+  if (access.first_token) show_first_token(*options.auth.token_file, *access.first_token, form_of(flags.json));
   options.config = std::move(config);
   return options;
 }
@@ -129,12 +145,32 @@ Task<std::string> wait_for_end(server::Service& service, asio::signal_set& signa
   co_return why.index() == 0 ? std::get<0>(std::move(why)) : std::get<1>(std::move(why));
 }
 
-Task<Status> run_until_told(server::Service& service, EndRules rules) {
-  auto started = co_await service.start();
-  if (!started) co_return started;
-  for (const std::string& address : service.addresses()) std::printf("cloche: listening on %s\n", address.c_str());
+void say_where(const server::Service& service, Form form) {
+  if (form == Form::json) {
+    boost::json::object json;
+    json["event"] = "listening";
+    json["addresses"] = boost::json::value_from(service.addresses());
+    std::printf("%s\n", boost::json::serialize(json).c_str());
+  } else {
+    for (const std::string& address : service.addresses()) std::printf("cloche: listening on %s\n", address.c_str());
+  }
   std::fflush(stdout);
+}
+
+// A server that cannot start has begun to take over what an earlier one left, and sessions are part of that: it ends as
+// one that is killed does, and leaves all of it to the next start. To put it away in order would end them.
+[[noreturn]] void leave_to_the_next(const Error& why) {
+  std::fprintf(stderr, "cloche: %s\n", why.message.c_str());
+  std::fflush(nullptr);
+  std::_Exit(why.code == ErrorCode::unavailable || why.code == ErrorCode::unsupported ? exit_unavailable : exit_failure);
+}
+
+Task<Status> run_until_told(server::Service& service, EndRules rules, Form form) {
+  // From the start on: one that is told to end before it has started ends in order as soon as it has.
   asio::signal_set signals(co_await asio::this_coro::executor, SIGTERM, SIGINT, SIGHUP);
+  auto started = co_await service.start();
+  if (!started) leave_to_the_next(started.error());
+  say_where(service, form);
   const std::string why = co_await wait_for_end(service, signals, rules);
   log::info("{}: shutting down; a signal now hastens", why);
   signals.async_wait([&service](boost::system::error_code error, int) {
@@ -150,12 +186,12 @@ int serve(const ServeFlags& flags) {
   set_up_log(flags, config.log);
   const EndRules rules{config.server.tls ? OnHangUp::reload : OnHangUp::end, flags.end_with_stdin};
   asio::io_context io{1};
-  server::ServiceOptions options = options_of(std::move(config), flags.listen);
+  server::ServiceOptions options = options_of(std::move(config), flags);
   auto service = value_or_throw(server::Service::create(io.get_executor(), std::move(options)));
   std::exception_ptr failure;
   Status ended;
   asio::co_spawn(
-      io, [&]() -> Task<> { ended = co_await run_until_told(*service, rules); },
+      io, [&]() -> Task<> { ended = co_await run_until_told(*service, rules, form_of(flags.json)); },
       [&](std::exception_ptr error) { failure = error; });
   io.run();
   if (failure) std::rethrow_exception(failure);
@@ -168,17 +204,20 @@ int serve(const ServeFlags& flags) {
 void add_serve_command(CLI::App& app, Action& chosen) {
   auto flags = std::make_shared<ServeFlags>();
   CLI::App* command = app.add_subcommand("serve", "Lends sandboxes over HTTP, until SIGTERM or SIGINT");
-  command->add_option("--config", flags->config, "cloche.yml; else $CLOCHE_CONFIG, else /etc/cloche/cloche.yml");
+  command->add_option("--config", flags->config, "cloche.yml; else $CLOCHE_CONFIG, else /etc/cloche/cloche.yml")
+      ->type_name("FILE");
   command->add_option("--listen", flags->listen,
                       "Where to listen: 127.0.0.1:8080 (the default), [::1]:8080 or unix:/path; may be repeated");
   command->add_flag("--end-with-stdin", flags->end_with_stdin,
                     "Also end when stdin does: with the process at its other end");
+  command->add_flag("--json", flags->json, "Say where it listens, and the first token, in JSON, an object a line");
   auto& over = flags->over_environment;
   command->add_option("--backend", over["CLOCHE_BACKEND"], "Who makes sandboxes: oci (an OCI runtime) or docker")
       ->check(CLI::IsMember({"oci", "docker"}));
   command->add_option("--instance", over["CLOCHE_INSTANCE"], "Whose sandboxes these are (default: default)");
-  command->add_option("--state-dir", over["CLOCHE_STATE_DIR"], "Journal, root filesystems (default: /var/lib/cloche)");
-  command->add_option("--run-dir", over["CLOCHE_RUN_DIR"], "Living sandboxes (default: /run/cloche)");
+  command->add_option("--state-dir", over["CLOCHE_STATE_DIR"], "Journal, root filesystems (default: /var/lib/cloche)")
+      ->type_name("DIR");
+  command->add_option("--run-dir", over["CLOCHE_RUN_DIR"], "Living sandboxes (default: /run/cloche)")->type_name("DIR");
   command->add_option("--docker-host", over["DOCKER_HOST"], "The Docker engine: unix:///path or tcp://host:port");
   command->add_option("--log-level", flags->log_level, "How much the log says (default: info)")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}));

@@ -27,8 +27,10 @@ struct TokenFlags {
   bool json = false;
 
   void add_place_to(CLI::App& command) {
-    command.add_option("--config", config, "cloche.yml; else $CLOCHE_CONFIG, else /etc/cloche/cloche.yml");
-    command.add_option("--state-dir", state_dir, "Where the token file is, unless server.tokens names it");
+    command.add_option("--config", config, "cloche.yml; else $CLOCHE_CONFIG, else /etc/cloche/cloche.yml")
+        ->type_name("FILE");
+    command.add_option("--state-dir", state_dir, "Where the token file is, unless server.tokens names it")
+        ->type_name("DIR");
     command.add_flag("--json", json, "Print it as JSON");
   }
 };

@@ -1,6 +1,7 @@
 // `cloche serve`: its first start, its log, and what it refuses.
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <csignal>
 #include <regex>
@@ -82,6 +83,23 @@ TEST_F(CliServe, FirstStartWithTokens_ShowsOneOnceAndAsksForIt) {
   EXPECT_EQ(end.exit_code, 0) << end.err;
   EXPECT_EQ(token_in(end.out), "");
   EXPECT_EQ(token_in(end.err), "");
+}
+
+TEST_F(CliServe, StartInJson_IsAnObjectALine) {
+  Command command(serve("server: {auth: tokens}\n", {"--json"}));
+  ASSERT_TRUE(command.wait_for("listening")) << command.finish(std::chrono::seconds(1)).err;
+  command.signal(SIGTERM);
+  const CommandEnd end = command.finish();
+  std::istringstream lines(end.out);
+  std::string token;
+  std::string listening;
+  ASSERT_TRUE(std::getline(lines, token) && std::getline(lines, listening)) << end.out;
+  const auto first = parse_json(token).as_object();
+  EXPECT_EQ(first.at("event").as_string(), "first_token");
+  EXPECT_EQ(std::string(first.at("token").as_string()), token_in(end.out));
+  const auto second = parse_json(listening).as_object();
+  EXPECT_EQ(second.at("event").as_string(), "listening");
+  EXPECT_EQ(second.at("addresses").as_array().at(0).as_string(), "unix:" + socket());
 }
 
 TEST_F(CliServe, LogOfAService_IsJsonWhereNobodyWatches) {

@@ -1,0 +1,75 @@
+#include "cli/client/answer_error.hpp"
+
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+
+namespace cloche::cli {
+
+namespace {
+
+ErrorCode code_of(unsigned status) {
+  switch (status) {
+    case 400:
+    case 405:
+    case 415:
+    case 422: return ErrorCode::invalid_argument;
+    case 401:
+    case 403: return ErrorCode::permission_denied;
+    case 404: return ErrorCode::not_found;
+    case 409: return ErrorCode::already_exists;
+    case 410: return ErrorCode::sandbox_lost;
+    case 413:
+    case 429: return ErrorCode::limit_reached;
+    case 501: return ErrorCode::unsupported;
+    case 502:
+    case 503: return ErrorCode::unavailable;
+    case 504: return ErrorCode::timeout;
+    default: return status >= 500 ? ErrorCode::internal : ErrorCode::protocol;
+  }
+}
+
+std::string text_at(const boost::json::value* value) {
+  return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
+}
+
+// What the service said, empty when it was not the service.
+std::string message_of(const http::Response& response) {
+  boost::system::error_code failed;
+  const boost::json::value body = boost::json::parse(response.body, failed);
+  if (failed || !body.is_object()) return {};
+  const boost::json::value* error = body.get_object().if_contains("error");
+  if (error != nullptr && error->is_object()) {
+    std::string message = text_at(error->get_object().if_contains("message"));
+    const std::string request = text_at(error->get_object().if_contains("request_id"));
+    if (response.status >= 500 && !request.empty()) message += " (request " + request + ")";
+    return message;
+  }
+  return text_at(body.get_object().if_contains("detail"));
+}
+
+}  // namespace
+
+Error error_of_answer(const http::Response& response, Shown shown) {
+  Error error;
+  error.code = code_of(response.status);
+  error.message = message_of(response);
+  if (error.message.empty()) {
+    error.message = "it answered " + std::to_string(response.status) +
+                    (response.reason.empty() ? "" : " " + response.reason) + "; is that a Cloche service?";
+  }
+  if (response.status == 401) {
+    error.message +=
+        shown == Shown::token
+            ? "; the token may have been revoked or be of another service: `cloche token list` shows those "
+              "that count, on the service's machine"
+            : "; make a token with `cloche token create --tenant NAME` on the service's machine, and give it "
+              "in $CLOCHE_TOKEN or with --token-file";
+  } else if (response.status == 403 && error.message.find("tenant") != std::string::npos) {
+    error.message += "; only a token of role admin may act for another tenant";
+  } else if (response.status == 410) {
+    error.message += "; `cloche sessions kill` removes what is left of the session, and then it can be made again";
+  }
+  return error;
+}
+
+}  // namespace cloche::cli

@@ -1,0 +1,24 @@
+// Flags of every command that talks to a running service: where it is, and who asks.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <string>
+
+#include "cli/client/service.hpp"
+
+namespace cloche::cli {
+
+struct ServerFlags {
+  std::string server;
+  std::string token_file;
+  std::string authority;
+
+  void add_to(CLI::App& command);
+  // Reads the token. Throws SandboxArgumentError for what makes no sense.
+  ServerAccess access() const;
+};
+
+// --tenant, for those commands that name a session.
+void add_tenant_flag(CLI::App& command, std::string& tenant);
+
+}  // namespace cloche::cli

@@ -1,0 +1,23 @@
+// A session by the name people give it: the tenant is found out where it is not said.
+#pragma once
+
+#include <string>
+
+#include "cli/client/service.hpp"
+
+namespace cloche::cli {
+
+struct SessionPlace {
+  std::string tenant;
+  std::string session;
+
+  // `/sessions/{tenant}/{session}`
+  std::string target() const;
+};
+
+// `not_found` when there is none; `invalid_argument` when several tenants have one and none is named.
+Task<Result<SessionPlace>> find_session(Service& service, std::string session, std::string tenant);
+// The same, and makes it where there is none.
+Task<Result<SessionPlace>> find_or_make_session(Service& service, std::string session, std::string tenant);
+
+}  // namespace cloche::cli

@@ -1,0 +1,12 @@
+// Out of a session, to a file or directory that is there whole or not at all, or to stdout.
+#pragma once
+
+#include "cli/client/service.hpp"
+#include "cli/copy/copied.hpp"
+#include "cli/copy/copy_place.hpp"
+
+namespace cloche::cli {
+
+Task<Result<Copied>> download(Service& service, CopyWish wish, std::string tenant);
+
+}  // namespace cloche::cli

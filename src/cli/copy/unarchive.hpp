@@ -1,0 +1,66 @@
+// Unarchive: a tar archive that a service sends, put into a directory of this host: all of it or nothing.
+//
+// The service may be hostile: nothing is written outside the directory, no link is followed, and links that lead out of
+// it are not made. Owners stay behind, and so do the bits that this process's umask forbids.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/files/tar_reader.hpp"
+#include "agent/files/unpacker.hpp"
+#include "core/result.hpp"
+
+namespace cloche::cli {
+
+class Unarchive {
+ public:
+  // In the end the content is at `path`: a new directory, or merged into the one that is there, file by file.
+  static Result<std::unique_ptr<Unarchive>> into_directory(const std::string& path);
+  // In the end the archive's only file is at `path`, in place of any file there.
+  static Result<std::unique_ptr<Unarchive>> into_file(const std::string& path);
+  // What was not finished is removed.
+  ~Unarchive();
+  Unarchive(const Unarchive&) = delete;
+  Unarchive& operator=(const Unarchive&) = delete;
+
+  Status take(std::string_view bytes);
+  // After the last bytes: moves all to its place.
+  Status finish();
+
+  std::uint64_t bytes() const { return bytes_; }  // of content, so far
+  std::uint64_t total() const;                    // of content, as far as the archive has told
+  std::uint64_t entries() const;
+  const std::vector<std::string>& left_out() const { return left_out_; }  // links that lead out
+
+ private:
+  enum class Wanted { directory, file };
+  Unarchive() = default;
+  static Result<std::unique_ptr<Unarchive>> make(const std::string& path, Wanted wanted);
+  Status add(agent::tar::Entry entry);
+  Status finish_directory();
+  Status finish_file();
+
+  Wanted wanted_ = Wanted::directory;
+  UniqueFd parent_;      // where the place is
+  std::string name_;     // of the place
+  UniqueFd existing_;    // the directory that is there already
+  int holder_ = -1;      // the directory that has the staging directory in it
+  std::string staging_;  // its name; empty when there is none
+  UniqueFd staged_;
+  agent::tar::Reader reader_;
+  std::unique_ptr<agent::Unpacker> unpacker_;
+  std::set<std::string> links_;
+  std::vector<std::string> left_out_;
+  std::string file_name_;  // the archive's only file
+  std::uint64_t bytes_ = 0;
+};
+
+// Whether a link at this path of a tree, with this target, stays in the tree whatever other links of this kind there
+// are.
+bool stays_inside(std::string_view path, std::string_view target);
+
+}  // namespace cloche::cli

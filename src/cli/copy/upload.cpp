@@ -1,0 +1,130 @@
+#include "cli/copy/upload.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+
+#include "cli/client/json_fields.hpp"
+#include "cli/copy/packer.hpp"
+#include "cli/copy/remote_path.hpp"
+#include "cli/stdio.hpp"
+#include "cli/text/clean.hpp"
+#include "cli/text/progress.hpp"
+
+namespace cloche::cli {
+
+namespace {
+
+constexpr std::chrono::seconds silence{120};
+
+// stdin as a file that has a size: itself where it is one, else a copy without a name.
+Task<Result<UniqueFd>> sized_input() {
+  struct stat status = {};
+  const bool is_file = ::fstat(STDIN_FILENO, &status) == 0 && S_ISREG(status.st_mode);
+  // One of which some was read already has another size than is left.
+  if (is_file && ::lseek(STDIN_FILENO, 0, SEEK_CUR) == 0) {
+    co_return UniqueFd(::open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC));
+  }
+  const char* tmp = std::getenv("TMPDIR");
+  UniqueFd spool(::open(tmp != nullptr && *tmp != '\0' ? tmp : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (!spool) co_return fail_errno("keep stdin in a temporary file");
+  const auto executor = co_await asio::this_coro::executor;
+  Descriptor in = Descriptor::own(executor, STDIN_FILENO);
+  std::uint64_t size = 0;
+  for (;;) {
+    const std::string piece = co_await in.read();
+    if (piece.empty()) break;
+    size += piece.size();
+    if (size > Packer::most_bytes) {
+      co_return fail(ErrorCode::limit_reached, "stdin has more than 256 MiB, which is what the service takes at once");
+    }
+    std::string_view rest = piece;
+    while (!rest.empty()) {
+      const ssize_t n = ::write(spool.get(), rest.data(), rest.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) co_return fail_errno("keep stdin in a temporary file");
+      rest.remove_prefix(static_cast<std::size_t>(n));
+    }
+  }
+  if (::lseek(spool.get(), 0, SEEK_SET) != 0) co_return fail_errno("read the temporary file");
+  co_return spool;
+}
+
+// The name under which the copy stands in the workspace; empty when it is merged into the workspace itself.
+Task<Result<std::string>> target_name(Service& service, const SessionPlace& place, const CopyWish& wish,
+                                      std::string own_name) {
+  std::string path = wish.remote.path;
+  CLOCHE_CO_TRY(const RemoteKind kind, co_await look_at(service, place, path));
+  const bool is_directory = kind == RemoteKind::directory || names_directory(path);
+  if (kind == RemoteKind::file && names_directory(path)) {
+    co_return fail(ErrorCode::invalid_argument, path + " is a file, not a directory");
+  }
+  if (is_directory && wish.local.is_stream()) {
+    co_return fail(ErrorCode::invalid_argument, "stdin has no name: say which file it becomes, as in SESSION:dir/file");
+  }
+  co_return is_directory ? joined(path == "." ? "" : path, own_name) : path;
+}
+
+Task<Result<Copied>> send(Service& service, const SessionPlace& place, Packer packer, std::string shown) {
+  ProgressLine line(STDERR_FILENO);
+  const auto start = std::chrono::steady_clock::now();
+  http::Request request;
+  request.method = "POST";
+  request.target = place.target() + "/copy";
+  request.fields.emplace_back("Content-Type", "application/x-tar");
+  request.patience = silence;
+  request.source = [&]() -> Task<Result<std::string>> {
+    if (line.is_due()) {
+      Amount amount;
+      amount.done = packer.done();
+      amount.total = packer.total();
+      line.show(progress_text(shown, amount, std::chrono::steady_clock::now() - start, line.columns()));
+    }
+    co_return packer.next();
+  };
+  const http::BodySink none;
+  CLOCHE_CO_TRY(const http::Response response, co_await service.send(std::move(request), none, Deadline::never()));
+  boost::system::error_code failed;
+  const boost::json::value answer = boost::json::parse(response.body, failed);
+  if (failed || !answer.is_object()) co_return fail(ErrorCode::protocol, service.place() + " answered no JSON");
+  Copied copied;
+  copied.path = place.session + ":" + shown;
+  copied.entries = packer.entries();
+  copied.bytes = packer.done();
+  copied.left_out = packer.left_out();
+  co_return copied;
+}
+
+}  // namespace
+
+Task<Result<Copied>> upload(Service& service, CopyWish wish, std::string tenant) {
+  // What cannot be read is said before a session is made for it.
+  UniqueFd input;
+  if (wish.local.is_stream()) {
+    CLOCHE_CO_TRY(input, co_await sized_input());
+  } else if (::access(wish.local.path.c_str(), R_OK) != 0) {
+    co_return fail_errno(wish.local.path);
+  }
+  std::string session = *wish.remote.session;
+  CLOCHE_CO_TRY(const SessionPlace place,
+                co_await find_or_make_session(service, std::move(session), std::move(tenant)));
+  std::string own_name = wish.local.is_stream() ? std::string() : last_name(wish.local.path);
+  CLOCHE_CO_TRY(const std::string name, co_await target_name(service, place, wish, std::move(own_name)));
+  auto packer = wish.local.is_stream() ? Packer::of_file(std::move(input), name) : Packer::open(wish.local.path, name);
+  if (!packer) co_return fail(std::move(packer).error());
+  std::string shown = name.empty() ? "." : name;
+  auto copied = co_await send(service, place, std::move(*packer), std::move(shown));
+  if (copied && copied->left_out > 0) {
+    std::fprintf(stderr, "cloche: left out: %llu that are neither files, directories nor links\n",
+                 static_cast<unsigned long long>(copied->left_out));
+  }
+  co_return copied;
+}
+
+}  // namespace cloche::cli

@@ -1,0 +1,71 @@
+#include "cli/copy_command.hpp"
+
+#include <boost/json/object.hpp>
+#include <cstdio>
+
+#include "cli/client/run_client.hpp"
+#include "cli/copy/download.hpp"
+#include "cli/copy/upload.hpp"
+#include "cli/text/print.hpp"
+#include "lib/throwing.hpp"
+
+namespace cloche::cli {
+
+namespace {
+
+struct CopyFlags {
+  ServerFlags server;
+  std::string tenant;
+  std::string from;
+  std::string to;
+  bool json = false;
+};
+
+Task<Result<int>> copy(Service& service, const CopyFlags& flags, CopyWish wish) {
+  const bool is_up = wish.way == CopyWish::Way::up;
+  Result<Copied> done = Copied{};
+  if (is_up) {
+    done = co_await upload(service, std::move(wish), flags.tenant);
+  } else {
+    done = co_await download(service, std::move(wish), flags.tenant);
+  }
+  if (!done) co_return fail(std::move(done).error());
+  if (done->nobody_reads) co_return exit_nobody_reads;
+  if (!flags.json || done->to_stdout) co_return 0;
+  boost::json::object json;
+  json["from"] = flags.from;
+  json["to"] = flags.to;
+  json["path"] = done->path;
+  json["entries"] = done->entries;
+  json["bytes"] = done->bytes;
+  json["left_out"] = done->left_out;
+  co_return print_json(json);
+}
+
+}  // namespace
+
+void add_copy_command(CLI::App& sessions, Action& chosen) {
+  auto flags = std::make_shared<CopyFlags>();
+  CLI::App* command = sessions.add_subcommand("cp", "Copies a file or a directory into a session, or out of it");
+  command->footer(
+      "As with cp -r, a target that is a directory gets the copy in it, and FROM/. is what is in the directory. - is\n"
+      "stdin or stdout; a directory goes there as a tar archive:\n"
+      "  cloche sessions cp data.csv demo:\n"
+      "  cloche sessions cp demo:plots .\n"
+      "  cloche sessions cp demo:report.txt - | less");
+  command->add_option("FROM", flags->from, "A path here, SESSION:PATH in the session's workspace, or -")
+      ->required()
+      ->type_name("PLACE");
+  command->add_option("TO", flags->to, "The same; a session that is not there is made")->required()->type_name("PLACE");
+  add_tenant_flag(*command, flags->tenant);
+  command->add_flag("--json", flags->json, "Print what was copied as JSON");
+  flags->server.add_to(*command);
+  command->callback([flags, &chosen] {
+    chosen = [flags] {
+      const CopyWish wish = value_or_throw(plan_copy(flags->from, flags->to));
+      return run_client(flags->server, [flags, wish](Service& service) { return copy(service, *flags, wish); });
+    };
+  });
+}
+
+}  // namespace cloche::cli

@@ -1,0 +1,147 @@
+#include "cli/exec_live.hpp"
+
+#include <unistd.h>
+
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/json/serialize.hpp>
+#include <csignal>
+#include <cstdio>
+
+#include "cli/client/json_fields.hpp"
+#include "cli/stdio.hpp"
+#include "cli/text/clean.hpp"
+#include "core/event.hpp"
+
+namespace cloche::cli {
+
+namespace {
+
+namespace json = boost::json;
+
+// How long a program may take to end by itself after Ctrl-C.
+constexpr std::chrono::seconds ending_patience{10};
+// How long a run may take to begin that is to be ended at once.
+constexpr std::chrono::seconds beginning_patience{5};
+
+class LiveRun {
+ public:
+  LiveRun(Executor executor, Service& service)
+      : service_(service),
+        out_(Descriptor::own(executor, STDOUT_FILENO)),
+        err_(Descriptor::own(executor, STDERR_FILENO)),
+        signals_(executor, SIGINT, SIGTERM, SIGHUP),
+        began_(executor) {}
+
+  Task<Result<int>> run(ExecRequest request) {
+    using asio::experimental::awaitable_operators::operator||;
+    auto first = co_await (follow(std::move(request)) || wait_for_signals());
+    if (const auto* number = std::get_if<1>(&first)) co_return 128 + *number;
+    auto ended = std::move(std::get<0>(first));
+    if (nobody_reads_) {
+      co_await end_run();
+      co_return 128 + SIGPIPE;
+    }
+    if (!ended) {
+      // A run that was ended because of a signal has ended as it should.
+      if (caught_ != 0 && ended.error().code == ErrorCode::cancelled) co_return 128 + caught_;
+      co_return fail(std::move(ended).error());
+    }
+    explain_result(*ended);
+    co_return static_cast<int>(number_in(*ended, "exit_code"));
+  }
+
+ private:
+  Task<Result<json::object>> follow(ExecRequest wanted) {
+    RunFollower follower;
+    follower.began = [this](const RunPlace& place) {
+      place_ = place;
+      began_.notify();
+    };
+    follower.printed = [this](Lane lane, std::string bytes) { return pass_on(lane, std::move(bytes)); };
+    http::Request request;
+    request.method = "POST";
+    request.target = wanted.target;
+    request.fields.emplace_back("Content-Type", "application/json");
+    request.body = json::serialize(wanted.body);
+    auto ended = co_await follow_run(service_, std::move(request), std::move(follower));
+    co_return ended;
+  }
+
+  Task<Status> pass_on(Lane lane, std::string bytes) {
+    Descriptor& to = lane == Lane::out ? out_ : err_;
+    const bool written = co_await to.write(bytes);
+    if (written || lane == Lane::err) co_return Status{};
+    nobody_reads_ = true;
+    co_return fail(ErrorCode::cancelled, "nobody reads the output any more");
+  }
+
+  Task<int> next_signal() {
+    const int number = co_await signals_.async_wait(asio::use_awaitable);
+    co_return number;
+  }
+
+  // Returns when this command has to end by itself; the run is over then.
+  Task<int> wait_for_signals() {
+    using asio::experimental::awaitable_operators::operator||;
+    caught_ = co_await next_signal();
+    if (place_.run.empty()) co_await (began_.wait(Deadline::after(beginning_patience)) || next_signal());
+    if (caught_ == SIGINT && !place_.run.empty()) {
+      json::object interrupt;
+      interrupt["signal"] = "INT";
+      json::value body = std::move(interrupt);
+      std::string target = place_.target() + "/signal";
+      [[maybe_unused]] auto sent = co_await service_.post(std::move(target), std::move(body));
+      // The end of the run ends the wait, too. A second signal is impatient.
+      co_await (pause_for(ending_patience) || next_signal());
+    }
+    co_await end_run();
+    co_return caught_;
+  }
+
+  Task<> end_run() {
+    if (place_.run.empty()) co_return;
+    std::string target = place_.target();
+    auto removed = co_await service_.remove(std::move(target));
+    if (removed || removed.error().code == ErrorCode::not_found) co_return;
+    std::fprintf(stderr, "cloche: the run may go on for half a minute: %s\n",
+                 printable(removed.error().message).c_str());
+  }
+
+  Service& service_;
+  Descriptor out_;
+  Descriptor err_;
+  asio::signal_set signals_;
+  Event began_;
+  RunPlace place_;
+  int caught_ = 0;
+  bool nobody_reads_ = false;
+};
+
+}  // namespace
+
+Task<Result<int>> exec_live(Service& service, ExecRequest request) {
+  const auto executor = co_await asio::this_coro::executor;
+  LiveRun live(executor, service);
+  auto ended = co_await live.run(std::move(request));
+  co_return ended;
+}
+
+void explain_result(const json::object& result) {
+  if (const json::value* compile = result.if_contains("compile"); compile != nullptr && compile->is_object()) {
+    for (const char* name : {"stdout", "stderr"}) {
+      const std::string words = bytes_in(compile->get_object(), name);
+      std::fwrite(words.data(), 1, words.size(), stderr);
+    }
+  }
+  if (flag_in(result, "truncated")) {
+    std::fprintf(stderr,
+                 "cloche: some of the output is missing: the service keeps the first MiB of stdout and of stderr\n");
+  }
+  const std::string cause = text_in(result, "cause");
+  const std::string reason = printable(text_in(result, "reason"));
+  // An exit code other than 0 speaks for itself.
+  if (cause != "none" && cause != "exit_code" && !reason.empty()) std::fprintf(stderr, "cloche: %s\n", reason.c_str());
+}
+
+}  // namespace cloche::cli

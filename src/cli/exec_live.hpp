@@ -1,0 +1,15 @@
+// A run in a session, its output passed on as it comes. Ctrl-C reaches the program, and ends it if it does not listen.
+#pragma once
+
+#include "cli/client/run_stream.hpp"
+#include "cli/exec_request.hpp"
+
+namespace cloche::cli {
+
+// The exit code: the program's own, or 128 and the number of the signal that ended this command.
+Task<Result<int>> exec_live(Service& service, ExecRequest request);
+
+// What people are told of a result beside its output, on stderr: the compiler's words, a limit that was met, a cut.
+void explain_result(const boost::json::object& result);
+
+}  // namespace cloche::cli

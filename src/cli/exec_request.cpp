@@ -1,0 +1,105 @@
+#include "cli/exec_request.hpp"
+
+#include <algorithm>
+
+#include "cli/text/shell_quote.hpp"
+#include "core/utf8.hpp"
+
+namespace cloche::cli {
+
+namespace {
+
+std::unexpected<Error> refused(std::string why) { return fail(ErrorCode::invalid_argument, std::move(why)); }
+
+Status check_text(const std::string& text, const std::string& what) {
+  if (text.find('\0') != text.npos) return refused(what + " must not have a NUL in it");
+  if (!is_utf8(text)) return refused(what + " must be UTF-8: JSON carries it");
+  return {};
+}
+
+bool is_variable(std::string_view name) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto fits = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
+  return !name.empty() && is_letter(name.front()) && std::ranges::all_of(name, fits);
+}
+
+}  // namespace
+
+Result<std::string> line_for(const std::vector<std::string>& words) {
+  for (const std::string& word : words) CLOCHE_CHECK(check_text(word, "a word of the command"));
+  if (words.empty() || words.front().empty()) return refused("there is no program to run");
+  // Quotes do not keep `exec` from taking it for an option of its own.
+  if (words.front().starts_with('-')) return refused("a program's name cannot begin with `-`");
+  // The program takes the shell's place: its end, signals included, is the run's own.
+  return "exec " + quote_words(words);
+}
+
+Result<std::string> terminal_line_for(const ExecWish& wish) {
+  if (wish.words.empty() && wish.env.empty() && wish.work_dir.empty()) return std::string();
+  std::string line;
+  for (const auto& [name, value] : wish.env) {
+    CLOCHE_CHECK(check_text(value, "the environment"));
+    line += "export " + name + "=" + quote_word(value) + "; ";
+  }
+  if (!wish.work_dir.empty()) {
+    CLOCHE_CHECK(check_text(wish.work_dir, "the directory"));
+    // With a `./` in front it is no option, no variable and nothing of CDPATH.
+    const std::string path = wish.work_dir.starts_with('/') ? wish.work_dir : "./" + wish.work_dir;
+    line += "cd " + quote_word(path) + " || exit 126; ";
+  }
+  if (wish.words.empty()) return line + "command -v bash >/dev/null 2>&1 && exec bash -i; exec sh -i";
+  CLOCHE_TRY(const std::string program, line_for(wish.words));
+  return line + program;
+}
+
+Result<ExecRequest> plan_exec(const ExecWish& wish) {
+  ExecRequest request;
+  boost::json::object& body = request.body;
+  body["session_id"] = wish.session;
+  if (!wish.tenant.empty()) body["tenant_id"] = wish.tenant;
+  if (wish.language.empty()) {
+    request.target = "/bash";
+    CLOCHE_TRY(body["command"], line_for(wish.words));
+  } else {
+    request.target = "/execute";
+    if (!is_utf8(wish.code)) return refused("the code must be UTF-8: JSON carries it");
+    body["code"] = wish.code;
+    body["language"] = wish.language;
+  }
+  if (!is_utf8(wish.input)) {
+    return refused(
+        "stdin is not UTF-8, and JSON carries it: copy it with `cloche sessions cp - SESSION:FILE` and read it there");
+  }
+  if (!wish.input.empty()) body["stdin"] = wish.input;
+  if (!wish.env.empty()) {
+    boost::json::object env;
+    for (const auto& [name, value] : wish.env) {
+      CLOCHE_CHECK(check_text(value, "the environment"));
+      env[name] = value;
+    }
+    body["env"] = std::move(env);
+  }
+  if (!wish.work_dir.empty()) body["work_dir"] = wish.work_dir;
+  if (wish.timeout) body["timeout"] = *wish.timeout;
+  if (wish.background) body["background"] = true;
+  return request;
+}
+
+Result<std::map<std::string, std::string>> parse_env(const std::vector<std::string>& entries, const OwnVariable& own) {
+  std::map<std::string, std::string> env;
+  for (const std::string& entry : entries) {
+    const auto equals = entry.find('=');
+    const std::string name = entry.substr(0, equals);
+    if (!is_variable(name)) return refused("--env takes NAME=VALUE, or NAME for this shell's own value");
+    if (equals != entry.npos) {
+      env[name] = entry.substr(equals + 1);
+      continue;
+    }
+    const char* value = own(name.c_str());
+    if (value == nullptr) return refused("--env " + name + ": there is no such variable here");
+    env[name] = value;
+  }
+  return env;
+}
+
+}  // namespace cloche::cli

@@ -1,0 +1,45 @@
+// What `cloche exec` asks of the service, from what its command line says. No I/O.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+
+namespace cloche::cli {
+
+struct ExecWish {
+  std::string session;
+  std::string tenant;              // empty: the caller's own
+  std::vector<std::string> words;  // a program and its arguments
+  std::string language;            // of the code; empty: the words are run
+  std::string code;
+  std::string input;
+  std::map<std::string, std::string> env;
+  std::string work_dir;
+  std::optional<double> timeout;
+  bool background = false;
+};
+
+struct ExecRequest {
+  std::string target;
+  boost::json::object body;
+};
+
+// `invalid_argument` for what could not be sent as it is: a NUL, text that is no UTF-8.
+Result<ExecRequest> plan_exec(const ExecWish& wish);
+
+// The line of shell that becomes the program: nothing in it but the words, each read back as it is.
+Result<std::string> line_for(const std::vector<std::string>& words);
+// The same for a terminal, whose route knows neither environment nor directory; empty for a shell to talk to.
+Result<std::string> terminal_line_for(const ExecWish& wish);
+
+// "NAME=VALUE", or "NAME" alone, whose value is this process's own.
+using OwnVariable = std::function<const char*(const char*)>;
+Result<std::map<std::string, std::string>> parse_env(const std::vector<std::string>& entries, const OwnVariable& own);
+
+}  // namespace cloche::cli
