@@ -4,6 +4,7 @@ PRESET ?= dev
 PREFIX ?= /usr/local
 BACKEND ?= oci
 SECONDS ?= 60
+MINUTES ?= 30
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 # Builds a preset and makes build/cloche the program just built.
@@ -13,7 +14,7 @@ cmake --build --preset $(1)
 ln -sfn $(1)/cloche build/cloche
 endef
 
-.PHONY: help run test build build-sandboxes asan tsan fuzz lint format install clean
+.PHONY: help run test bench build build-sandboxes asan tsan fuzz soak lint format install clean
 
 help: ## This list
 	@echo 'make TARGET'
@@ -28,6 +29,14 @@ test: ## Install what is missing, build, and run every test
 	@scripts/install-deps test
 	$(call build,dev)
 	@scripts/test
+
+# With the micro-benchmarks, which the release preset leaves out.
+bench: ## Measure every claim side by side, into docs/performance.md; QUICK=1: roughly, in about a minute, onto the terminal
+	@scripts/install-deps test
+	cmake --preset release -DCLOCHE_BENCHMARKS=ON
+	cmake --build --preset release
+	ln -sfn release/cloche build/cloche
+	@$(if $(QUICK),CLOCHE_BENCH_OUT=build/bench-quick) bench/run release $(if $(QUICK),--quick)
 
 build: ## Build only; PRESET=dev, release, asan or tsan
 	@scripts/install-deps $(if $(filter release,$(PRESET)),run,test)
@@ -53,6 +62,11 @@ tsan: ## Unit tests with the thread sanitizer
 fuzz: ## Fuzz each decoder for SECONDS=60
 	@scripts/install-deps test
 	@scripts/fuzz --seconds $(SECONDS)
+
+soak: ## Load and random faults for MINUTES=30, then an audit; SEED=N repeats one
+	@scripts/install-deps test
+	$(call build,dev)
+	@scripts/soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 lint: ## Check format, clang-tidy and shellcheck
 	@scripts/install-deps test

@@ -2,13 +2,13 @@
 // and without a zygote. And how much cpu time and memory of the same program differ from run to run.
 //
 //   build/dev/bench/runner [rounds]
+#include <unistd.h>
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <numeric>
-#include <unistd.h>
 
 #include "core/ids.hpp"
 #include "core/log.hpp"

@@ -1,0 +1,19 @@
+// The benchmarks as a whole: which rows, on what, and where the results go.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/report.hpp"
+#include "bench/surroundings.hpp"
+
+namespace cloche::bench {
+
+// Measures these rows, by the ids of their scenarios, in the scenarios' order; all when there are none.
+// `invalid_argument` for a row that there is not, `cancelled` when interrupted.
+Result<Report> measure_rows(Options options, const std::vector<std::string>& rows);
+
+// Writes table.md, results.json and the plots into the directory, which is made if need be.
+Status write_results(const Report& report, const std::string& directory);
+
+}  // namespace cloche::bench
