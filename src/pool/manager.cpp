@@ -98,6 +98,7 @@ Task<> Manager::meet_again(std::unique_ptr<Enclosure> enclosure, const JournalEn
     const auto pool = pools_.find(entry->profile);
     if (pool != pools_.end() && pool->second->fingerprint() == entry->fingerprint) {
       co_await pool->second->adopt(std::move(enclosure), *entry);
+      fault_point("pool.recover.adopted");
       co_return;
     }
   }

@@ -18,6 +18,10 @@ namespace {
 
 // Beyond the time the agent has to say that it is ready: unpacking an image, a slow engine, imports of a zygote.
 constexpr std::chrono::seconds make_patience{120};
+// For agents of an earlier process, which are there already: the start of this one waits for them. One that was idle is
+// soon replaced; with one that is held, its session is lost.
+constexpr std::chrono::seconds adopt_patience{5};
+constexpr std::chrono::seconds adopt_held_patience{10};
 constexpr std::chrono::seconds destroy_patience{30};
 constexpr std::chrono::seconds longest_pause_between_removals{60};
 
@@ -91,8 +95,8 @@ void WarmPool::start() {
 
 Task<> WarmPool::adopt(std::unique_ptr<Enclosure> enclosure, JournalEntry entry) {
   const auto self = shared_from_this();
-  auto taken = co_await take_over(std::move(enclosure), profile_.sandbox.limits,
-                                  Deadline::after(profile_.sandbox.ready_timeout));
+  const auto patience = std::min<Deadline::Clock::duration>(profile_.sandbox.ready_timeout, adopt_patience);
+  auto taken = co_await take_over(std::move(enclosure), profile_.sandbox.limits, Deadline::after(patience));
   if (!taken) {
     log::warn("pool {}: {} was there before, and was removed: {}", profile_.name, entry.name, taken.error().message);
     note(surroundings_.journal.forget(entry.name), entry.name);
@@ -105,7 +109,8 @@ Task<> WarmPool::adopt(std::unique_ptr<Enclosure> enclosure, JournalEntry entry)
 
 Task<Result<Lease>> WarmPool::adopt_held(std::unique_ptr<Enclosure> enclosure, JournalEntry entry) {
   const auto self = shared_from_this();
-  const Deadline ready_by = Deadline::after(profile_.sandbox.ready_timeout);
+  const auto patience = std::min<Deadline::Clock::duration>(profile_.sandbox.ready_timeout, adopt_held_patience);
+  const Deadline ready_by = Deadline::after(patience);
   auto opened = co_await LiveSandbox::open(std::move(enclosure), Greeting::takeover, ready_by);
   if (!opened) {
     note(surroundings_.journal.forget(entry.name), entry.name);

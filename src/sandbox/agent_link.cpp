@@ -1,5 +1,7 @@
 #include "sandbox/agent_link.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <deque>
 #include <unordered_map>
@@ -7,6 +9,7 @@
 #include "core/ids.hpp"
 #include "core/log.hpp"
 #include "core/task_group.hpp"
+#include "core/utf8.hpp"
 
 namespace cloche {
 
@@ -15,8 +18,19 @@ namespace {
 // Undelivered messages of one stream, and bytes waiting to be written in all, before the agent is called a liar and
 // our own senders wait.
 constexpr std::size_t max_queued_messages = 16 * 1024 * 1024;
+// What a message costs beside its bytes: many small ones are not cheaper than a large one.
+constexpr std::size_t message_overhead = 128;
+// Of the words with which an agent refuses.
+constexpr std::size_t most_words = 2048;
 constexpr std::size_t max_pending_output = 1024 * 1024;
 constexpr std::size_t read_size = 256 * 1024;
+
+// An agent's words end up in answers and logs: they are text of one line, whatever they were.
+std::string one_line(std::string_view words) {
+  std::string line = to_utf8(words.substr(0, most_words));
+  std::ranges::replace_if(line, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
+  return line;
+}
 
 Error lost_error(std::string why) { return {ErrorCode::sandbox_lost, "the sandbox was lost: " + std::move(why)}; }
 
@@ -32,6 +46,7 @@ struct AgentStream::State {
   wire::LaneCredit send_credit = wire::full_credit();
   wire::LaneCredit receive_credit = wire::full_credit();
   wire::LaneCredit owed_credit{};
+  std::array<bool, wire::lane::count> at_end{};
   wire::MessageAssembler assembler;
   std::optional<Error> error;
   bool ended = false;  // no more events will come
@@ -107,15 +122,16 @@ struct AgentLink::State : std::enable_shared_from_this<AgentLink::State> {
 
 Task<> AgentLink::State::read_loop() {
   const auto self = shared_from_this();
-  std::string buffer(read_size, '\0');
+  // Not filled: of one that waits only what was read into is in memory.
+  const auto buffer = std::make_unique_for_overwrite<char[]>(read_size);
   while (!lost && !stopping) {
-    auto n = co_await enclosure->channel().read_some({buffer.data(), buffer.size()});
+    auto n = co_await enclosure->channel().read_some({buffer.get(), read_size});
     if (stopping) co_return;
     if (!n) {
       fail_all(lost_error(n.error().message));
     } else if (*n == 0) {
       fail_all(lost_error("its agent ended"));
-    } else if (auto taken = take_bytes({buffer.data(), *n}); !taken) {
+    } else if (auto taken = take_bytes({buffer.get(), *n}); !taken) {
       log::warn("sandbox {}: cut off: {}", enclosure->id().value, taken.error().message);
       fail_all({ErrorCode::protocol, "the sandbox's agent broke the protocol: " + taken.error().message});
     }
@@ -151,11 +167,12 @@ Status AgentLink::State::take_bytes(std::string_view bytes) {
 
 // After a takeover the first bytes may be the rest of anything. Only the answer to our own hello has our nonce in it.
 bool AgentLink::State::find_answer(std::string_view bytes) {
+  constexpr std::size_t longest_answer = 4096;
   scan_buffer.append(bytes);
   for (std::size_t at = 0; (at = scan_buffer.find(static_cast<char>(wire::FrameType::ready), at)) != std::string::npos;
        ++at) {
     wire::FrameDecoder probe;
-    probe.feed(std::string_view(scan_buffer).substr(at));
+    probe.feed(std::string_view(scan_buffer).substr(at, longest_answer));
     auto frame = probe.next();
     if (!frame || !*frame || (*frame)->type != wire::FrameType::ready) continue;
     const auto answer = wire::decode<wire::Ready>((*frame)->payload);
@@ -165,9 +182,8 @@ bool AgentLink::State::find_answer(std::string_view bytes) {
     scanning = false;
     return true;
   }
-  // An answer is shorter than this; older bytes cannot be part of it.
-  constexpr std::size_t keep = 4096;
-  if (scan_buffer.size() > keep) scan_buffer.erase(0, scan_buffer.size() - keep);
+  // Older bytes cannot be part of it.
+  if (scan_buffer.size() > longest_answer) scan_buffer.erase(0, scan_buffer.size() - longest_answer);
   return false;
 }
 
@@ -197,14 +213,19 @@ Status AgentLink::State::take_stream_frame(AgentStream::State& stream, const wir
     case data:
       if (frame.payload.size() > stream.receive_credit[frame.lane])
         return fail(ErrorCode::protocol, "more data than it had credit for");
+      // What costs no credit would be without bounds.
+      if (frame.payload.empty()) return fail(ErrorCode::protocol, "data without bytes");
       stream.receive_credit[frame.lane] -= frame.payload.size();
       stream.events.push_back(StreamData{frame.lane, std::string(frame.payload)});
       break;
-    case eof: stream.events.push_back(StreamEof{frame.lane}); break;
+    case eof:
+      if (std::exchange(stream.at_end[frame.lane], true)) return fail(ErrorCode::protocol, "two ends of one lane");
+      stream.events.push_back(StreamEof{frame.lane});
+      break;
     case message: {
       CLOCHE_TRY(const auto whole, stream.assembler.add(frame));
       if (!whole) return {};
-      stream.queued_message_bytes += whole->size();
+      stream.queued_message_bytes += whole->size() + message_overhead;
       if (stream.queued_message_bytes > max_queued_messages) return fail(ErrorCode::protocol, "too many messages");
       stream.events.push_back(StreamMessage{std::string(*whole)});
       break;
@@ -220,7 +241,7 @@ Status AgentLink::State::take_stream_frame(AgentStream::State& stream, const wir
       if (closed.refusal == wire::Refusal::none) {
         stream.events.push_back(StreamClosed{});
       } else {
-        stream.error = Error{wire::error_code_of(closed.refusal), closed.message};
+        stream.error = Error{wire::error_code_of(closed.refusal), one_line(closed.message)};
       }
       stream.ended = true;
       streams.erase(stream.id);
@@ -258,7 +279,7 @@ Task<Result<StreamEvent>> AgentStream::next(Deadline deadline) {
   if (const auto* data = std::get_if<StreamData>(&event)) {
     if (const auto link = state->link.lock()) link->return_credit(*state, data->lane, data->bytes.size());
   } else if (const auto* message = std::get_if<StreamMessage>(&event)) {
-    state->queued_message_bytes -= message->bytes.size();
+    state->queued_message_bytes -= message->bytes.size() + message_overhead;
   }
   co_return event;
 }

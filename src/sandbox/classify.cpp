@@ -1,5 +1,6 @@
 #include "sandbox/classify.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <system_error>
@@ -28,19 +29,30 @@ Ending ending_of(const wire::ExecEnded& ended, std::uint64_t oom_kills) {
   return Ending::exited;
 }
 
+// Figures come from the agent, which may say anything: none is larger than those who read them can hold.
+constexpr std::uint64_t largest_figure = std::uint64_t{1} << 53;
+
+std::chrono::microseconds time_of(std::uint64_t microseconds) {
+  return std::chrono::microseconds(std::min(microseconds, largest_figure));
+}
+
+Bytes bytes_of(std::uint64_t count) { return Bytes{std::min(count, largest_figure)}; }
+
+OutputTotals totals_of(const wire::LaneTotals& lane) { return {bytes_of(lane.produced), bytes_of(lane.dropped)}; }
+
 }  // namespace
 
 Outcome classify(const wire::ExecEnded& ended, std::uint64_t oom_kills) {
   Outcome outcome;
   outcome.ending = ending_of(ended, oom_kills);
-  outcome.wall = std::chrono::microseconds(ended.wall_us);
-  outcome.user = std::chrono::microseconds(ended.user_us);
-  outcome.system = std::chrono::microseconds(ended.system_us);
-  outcome.peak_memory = Bytes{ended.peak_rss_bytes};
+  outcome.wall = time_of(ended.wall_us);
+  outcome.user = time_of(ended.user_us);
+  outcome.system = time_of(ended.system_us);
+  outcome.peak_memory = bytes_of(ended.peak_rss_bytes);
   outcome.oom_kills = oom_kills;
-  outcome.out = {Bytes{ended.out.produced}, Bytes{ended.out.dropped}};
-  outcome.err = {Bytes{ended.err.produced}, Bytes{ended.err.dropped}};
-  outcome.events = {Bytes{ended.events.produced}, Bytes{ended.events.dropped}};
+  outcome.out = totals_of(ended.out);
+  outcome.err = totals_of(ended.err);
+  outcome.events = totals_of(ended.events);
   switch (ended.end) {
     case wire::EndKind::exited: outcome.exit_code = static_cast<int>(ended.exit_code & 0xff); break;
     case wire::EndKind::signalled:

@@ -1,5 +1,6 @@
 #include "sandbox/files.hpp"
 
+#include <algorithm>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
 namespace cloche {
@@ -34,6 +35,39 @@ void merge(wire::FileReply& into, wire::FileReply&& more) {
   into.moment_ns = more.moment_ns;
 }
 
+// How much content may come as the answer to a request.
+std::uint64_t most_content(const wire::FileRequest& request) {
+  if (request.op == wire::FileOp::tar_out) return UINT64_MAX;
+  if (request.op != wire::FileOp::read) return 0;
+  return request.length == 0 ? UINT64_MAX : request.length;
+}
+
+bool is_size(std::uint64_t size) { return size <= static_cast<std::uint64_t>(INT64_MAX); }
+
+Status check_sizes(const wire::FileReply& reply) {
+  const bool good = is_size(reply.total_size) && std::ranges::all_of(reply.entries, is_size, &FileEntry::size);
+  if (good) return {};
+  return fail(ErrorCode::protocol, "the sandbox's agent told of a size that no file has");
+}
+
+// A name below a directory: nothing in it leads elsewhere.
+bool stays_below(std::string_view path) {
+  if (path.starts_with('/') || path.find('\0') != path.npos) return false;
+  while (!path.empty()) {
+    const auto slash = std::min(path.find('/'), path.size());
+    if (path.substr(0, slash) == "..") return false;
+    path.remove_prefix(std::min(slash + 1, path.size()));
+  }
+  return true;
+}
+
+// Of lists: callers write what they get to places of their own.
+template <class Items>
+Status check_names(const Items& items) {
+  if (std::ranges::all_of(items, [](const auto& item) { return stays_below(item.path); })) return {};
+  return fail(ErrorCode::protocol, "the sandbox's agent told of a name that leads out");
+}
+
 // Sends content until its end, while the other half of the conversation listens for the answer.
 Task<Status> send_content(AgentStream& stream, const Files::Source& source, Deadline deadline) {
   for (;;) {
@@ -47,18 +81,23 @@ Task<Status> send_content(AgentStream& stream, const Files::Source& source, Dead
   co_return Status{};
 }
 
-Task<Result<wire::FileReply>> receive(AgentStream& stream, const Files::Sink& sink, Deadline deadline) {
+Task<Result<wire::FileReply>> receive(AgentStream& stream, const Files::Sink& sink, std::uint64_t most,
+                                      Deadline deadline) {
   wire::FileReply all;
   std::size_t held = 0;
+  std::uint64_t content = 0;
   for (;;) {
     auto event = co_await stream.next(deadline);
     if (!event) co_return fail(std::move(event).error());
     if (auto* data = std::get_if<StreamData>(&*event)) {
+      content += data->bytes.size();
+      if (content > most) co_return fail(ErrorCode::protocol, "the sandbox's agent sent more than was asked for");
       auto taken = co_await sink(std::move(data->bytes));
       if (!taken) co_return fail(std::move(taken).error());
     } else if (auto* message = std::get_if<StreamMessage>(&*event)) {
       auto reply = wire::decode<wire::FileReply>(message->bytes);
       if (!reply) co_return fail(std::move(reply).error());
+      CLOCHE_CO_CHECK(check_sizes(*reply));
       held += weight(*reply);
       if (held > max_collected) co_return fail(ErrorCode::protocol, "the sandbox's agent answered with too much");
       merge(all, std::move(*reply));
@@ -97,12 +136,13 @@ wire::FileRequest Files::request(wire::FileOp op, FilePath path) const {
 }
 
 Task<Result<wire::FileReply>> Files::perform(wire::FileRequest request, Source source, Sink sink, Deadline deadline) {
+  const std::uint64_t most = most_content(request);
   auto opened = link_.open(wire::encode(request));
   if (!opened) co_return fail(std::move(opened).error());
   const auto stream = std::move(*opened);
   if (!source) {
     stream->send_eof(wire::lane::in);
-    auto reply = co_await receive(*stream, sink, deadline);
+    auto reply = co_await receive(*stream, sink, most, deadline);
     co_return reply;
   }
   // The answer can come while content is still under way (no space left, say): whichever fails first decides.
@@ -115,7 +155,7 @@ Task<Result<wire::FileReply>> Files::perform(wire::FileRequest request, Source s
       stream->cancel();
     }
   };
-  auto reply = co_await (receive(*stream, sink, deadline) && sending());
+  auto reply = co_await (receive(*stream, sink, most, deadline) && sending());
   if (send_error && (!reply || reply.error().code == ErrorCode::cancelled)) co_return fail(std::move(*send_error));
   co_return reply;
 }
@@ -185,6 +225,7 @@ Task<Result<EntryList>> Files::list(FilePath path, Recursion recursion, Deadline
   Sink sink = throw_away;
   auto reply = co_await perform(std::move(ask), nullptr, std::move(sink), deadline);
   if (!reply) co_return fail(std::move(reply).error());
+  CLOCHE_CO_CHECK(check_names(reply->entries));
   EntryList result;
   result.entries = std::move(reply->entries);
   result.cut = reply->cut;
@@ -249,6 +290,7 @@ Task<Result<EntryList>> Files::glob(FilePath path, std::string pattern, GlobOpti
   Sink sink = throw_away;
   auto reply = co_await perform(std::move(ask), nullptr, std::move(sink), deadline);
   if (!reply) co_return fail(std::move(reply).error());
+  CLOCHE_CO_CHECK(check_names(reply->entries));
   EntryList result;
   result.entries = std::move(reply->entries);
   result.cut = reply->cut;
@@ -266,6 +308,7 @@ Task<Result<GrepResult>> Files::grep(FilePath path, std::string pattern, GrepOpt
   Sink sink = throw_away;
   auto reply = co_await perform(std::move(ask), nullptr, std::move(sink), deadline);
   if (!reply) co_return fail(std::move(reply).error());
+  CLOCHE_CO_CHECK(check_names(reply->matches));
   GrepResult result;
   result.matches = std::move(reply->matches);
   result.files_searched = reply->files;
@@ -292,6 +335,7 @@ Task<Result<EntryList>> Files::changes(FilePath path, std::int64_t since, Change
   Sink sink = throw_away;
   auto reply = co_await perform(std::move(ask), nullptr, std::move(sink), deadline);
   if (!reply) co_return fail(std::move(reply).error());
+  CLOCHE_CO_CHECK(check_names(reply->entries));
   EntryList result;
   result.entries = std::move(reply->entries);
   // What the user's own rights do not reach was not looked at either.

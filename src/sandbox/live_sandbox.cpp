@@ -10,6 +10,9 @@ namespace cloche {
 namespace {
 
 constexpr std::chrono::seconds cleanup_patience{20};
+// Well beyond what an agent lets be started; each is followed, which has its price.
+constexpr std::size_t most_background = 256;
+constexpr std::uint64_t oldest_ms = std::uint64_t{1} << 40;
 
 // A reply of one message, then the stream's end.
 template <class Message>
@@ -143,6 +146,9 @@ Task<Result<std::vector<BackgroundEntry>>> LiveSandbox::list_background(Deadline
   if (!stream) co_return fail(std::move(stream).error());
   auto list = co_await single_reply<wire::ExecList>(**stream, deadline);
   if (!list) co_return fail(std::move(list).error());
+  if (list->execs.size() > most_background) {
+    co_return fail(ErrorCode::protocol, "the sandbox's agent told of too many programs in the background");
+  }
   std::vector<BackgroundEntry> entries;
   for (auto& exec : list->execs) {
     BackgroundEntry entry;
@@ -150,7 +156,7 @@ Task<Result<std::vector<BackgroundEntry>>> LiveSandbox::list_background(Deadline
     entry.pid = exec.pid;
     entry.argv = std::move(exec.argv);
     entry.running = exec.running;
-    entry.age = std::chrono::milliseconds(exec.age_ms);
+    entry.age = std::chrono::milliseconds(std::min(exec.age_ms, oldest_ms));
     entries.push_back(std::move(entry));
   }
   co_return entries;

@@ -120,6 +120,7 @@ Task<Result<std::unique_ptr<Enclosure>>> DockerBackend::raise(SandboxSpec spec, 
   auto made = co_await raise_with(cleanup, std::move(spec), std::move(plan), std::move(id), deadline);
   if (made) {
     cleanup.keep();
+    reaper_->engine_answers();
   } else {
     co_await cleanup.run();
   }

@@ -1,7 +1,10 @@
 #include "backend/docker/reaper.hpp"
 
-#include "core/shielded.hpp"
+#include <set>
+#include <utility>
+
 #include "core/log.hpp"
+#include "core/shielded.hpp"
 
 namespace cloche::docker {
 
@@ -11,8 +14,10 @@ using namespace std::chrono_literals;
 
 constexpr auto time_in_passing = 15s;
 constexpr auto time_in_background = 30s;
-// An engine that is gone takes a while to come back, if it does; whoever restarts it will call `recover`.
+// An engine that is gone for longer is not waited for; what was to be removed is remembered.
 constexpr auto absence_of_the_engine = 5s;
+// More are left to `recover` of the next process.
+constexpr std::size_t most_left = 4096;
 // How long an engine may go on making a container after we have stopped listening.
 constexpr auto late_arrival = 10s;
 constexpr auto between_tries = 100ms;
@@ -29,23 +34,60 @@ Task<Result<std::size_t>> sweep(std::shared_ptr<Engine> engine, std::string labe
   co_return found.size();
 }
 
-Task<> sweep_until_done(std::shared_ptr<Engine> engine, std::string label, std::string value, Reaper::Arrival arrival) {
-  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+}  // namespace
+
+// Those that could not be removed in time, until the engine is seen again.
+struct Reaper::Left {
+  std::set<std::pair<std::string, std::string>> names;  // label and value
+  bool is_worked_on = false;
+  bool is_ending = false;
+};
+
+namespace {
+
+void give_up(const std::string& value, const std::string& why) {
+  log::error("docker: the container of {} could not be removed, and is left to be found later: {}", value, why);
+}
+
+Task<Status> sweep_for_a_while(std::shared_ptr<Engine> engine, std::string label, std::string value,
+                               Reaper::Arrival arrival) {
   const Deadline deadline = Deadline::after(time_in_background);
   const Deadline latest_arrival = Deadline::after(late_arrival);
   const Deadline latest_return = Deadline::after(absence_of_the_engine);
   for (;;) {
     auto swept = co_await sweep(engine, label, value, deadline);
     const bool may_still_come = arrival == Reaper::Arrival::late && !latest_arrival.passed();
-    if (swept && (*swept > 0 || !may_still_come)) co_return;
+    if (swept && (*swept > 0 || !may_still_come)) co_return Status{};
     const bool gone = !swept && swept.error().code == ErrorCode::unavailable && latest_return.passed();
-    if (deadline.passed() || gone) {
-      const std::string why = swept ? "" : swept.error().message;
-      log::error("docker: the container of {} could not be removed, and is left to be found later: {}", value, why);
-      co_return;
-    }
+    if (!swept && (deadline.passed() || gone)) co_return fail(std::move(swept).error());
     co_await pause_for(between_tries);
   }
+}
+
+Task<> sweep_or_remember(std::shared_ptr<Engine> engine, std::shared_ptr<Reaper::Left> left, std::string label,
+                         std::string value, Reaper::Arrival arrival) {
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  auto swept = co_await sweep_for_a_while(engine, label, value, arrival);
+  if (swept) co_return;
+  if (left->is_ending || left->names.size() >= most_left) {
+    give_up(value, swept.error().message);
+    co_return;
+  }
+  log::warn("docker: the container of {} cannot be removed now, and is tried again: {}", value, swept.error().message);
+  left->names.emplace(label, value);
+}
+
+Task<> sweep_remembered(std::shared_ptr<Engine> engine, std::shared_ptr<Reaper::Left> left) {
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  while (!left->names.empty()) {
+    const auto name = *left->names.begin();
+    std::string label = name.first;
+    std::string value = name.second;
+    auto swept = co_await sweep(engine, std::move(label), std::move(value), Deadline::after(time_in_passing));
+    if (!swept) break;  // until it is seen once more
+    left->names.erase(name);
+  }
+  left->is_worked_on = false;
 }
 
 }  // namespace
@@ -65,11 +107,24 @@ Task<Status> remove_for_good(std::shared_ptr<Engine> engine, std::string contain
   }
 }
 
+Reaper::Reaper(Executor executor, std::shared_ptr<Engine> engine)
+    : engine_(std::move(engine)), left_(std::make_shared<Left>()), tasks_(std::move(executor)) {}
+
+Reaper::~Reaper() {
+  left_->is_ending = true;
+  for (const auto& [label, value] : left_->names) give_up(value, "the engine did not come back");
+}
+
+void Reaper::engine_answers() {
+  if (left_->names.empty() || std::exchange(left_->is_worked_on, true)) return;
+  tasks_.spawn("remove containers that were left",
+               [engine = engine_, left = left_] { return sweep_remembered(engine, left); });
+}
+
 void Reaper::remove_labelled(std::string label, std::string value, Arrival arrival) {
   std::string name = "remove the container of " + value;
-  tasks_.spawn(std::move(name), [engine = engine_, label = std::move(label), value = std::move(value), arrival] {
-    return sweep_until_done(engine, label, value, arrival);
-  });
+  tasks_.spawn(std::move(name), [engine = engine_, left = left_, label = std::move(label), value = std::move(value),
+                                 arrival] { return sweep_or_remember(engine, left, label, value, arrival); });
 }
 
 Cleanup::Cleanup(std::shared_ptr<Reaper> reaper, std::string label, std::string value)

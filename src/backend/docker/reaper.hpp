@@ -16,17 +16,27 @@ Task<Status> remove_for_good(std::shared_ptr<Engine> engine, std::string contain
 // containers either.
 class Reaper {
  public:
-  Reaper(Executor executor, std::shared_ptr<Engine> engine) : engine_(std::move(engine)), tasks_(std::move(executor)) {}
+  Reaper(Executor executor, std::shared_ptr<Engine> engine);
+  Reaper(const Reaper&) = delete;
+  Reaper& operator=(const Reaper&) = delete;
+  // What could not be removed by then is left to `recover`.
+  ~Reaper();
 
   const std::shared_ptr<Engine>& engine() const { return engine_; }
 
-  // Removes what bears the label; goes on trying for a while, and then leaves it to `recover`. `late`: the container
-  // may turn up only after a while, or never.
+  // Removes what bears the label; goes on trying for a while, and once more when the engine is back. `late`: the
+  // container may turn up only after a while, or never.
   enum class Arrival { certain, late };
   void remove_labelled(std::string label, std::string value, Arrival arrival);
 
+  // The engine is there: what could not be removed can be now.
+  void engine_answers();
+
+  struct Left;
+
  private:
   std::shared_ptr<Engine> engine_;
+  std::shared_ptr<Left> left_;
   TaskGroup tasks_;
 };
 

@@ -93,9 +93,10 @@ json::object linux_part(const BundleParts& parts) {
       {"namespaces", std::move(namespaces)},
       {"uidMappings", ids},
       {"gidMappings", ids},
-      {"maskedPaths", strings({"/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/keys",
-                               "/proc/latency_stats", "/proc/sched_debug", "/proc/scsi", "/proc/timer_list",
-                               "/proc/timer_stats", "/sys/devices/virtual/powercap", "/sys/firmware"})},
+      {"maskedPaths",
+       strings({"/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats",
+                "/proc/pressure", "/proc/sched_debug", "/proc/scsi", "/proc/timer_list", "/proc/timer_stats",
+                "/sys/devices/virtual/powercap", "/sys/firmware"})},
       {"readonlyPaths", strings({"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"})},
       {"seccomp", seccomp_profile(parts.seccomp)},
   };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backend/oci/files.hpp"
+#include "core/fault_point.hpp"
 #include "core/log.hpp"
 
 namespace cloche::oci {
@@ -25,6 +26,7 @@ Result<MadeSandbox> meet_again(const Host& host, SandboxRecord record) {
   CLOCHE_TRY(met.ends, open_server_ends(files.to_agent, files.from_agent));
   record.keeper = identify_self();
   CLOCHE_CHECK(write_record(files.record, record));
+  fault_point("backend.recover.met");
   met.record = std::move(record);
   return met;
 }

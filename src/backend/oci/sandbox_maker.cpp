@@ -1,5 +1,6 @@
 #include "backend/oci/sandbox_maker.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -177,7 +178,20 @@ class Making {
     start.private_mounts = std::move(private_mounts_);
     CLOCHE_TRY(const pid_t pid, start_sandbox(runtime_, std::move(start), watch_.deadline()));
     CLOCHE_CHECK(look_at_first_process(cgroup, pid, errors.get()));
+    if (task_ == AgentTask::serve) CLOCHE_CHECK(settle_project_ids(pid));
     return server;
+  }
+
+  // Anybody in a user namespace may write its map of project ids, once. By a program it would be a mark that no reset
+  // removes; so it is written before there is one.
+  static Status settle_project_ids(pid_t pid) {
+    const std::string path = "/proc/" + std::to_string(pid) + "/projid_map";
+    const UniqueFd map(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    constexpr std::string_view none_but_the_first = "0 0 1\n";
+    if (map && ::write(map.get(), none_but_the_first.data(), none_but_the_first.size()) > 0) return {};
+    // Written already, as the host's own is; or a process that has ended, which is found out elsewhere.
+    if (errno == EPERM || errno == ENOENT || errno == ESRCH) return {};
+    return fail_errno("write " + path);
   }
 
   // Believes nobody: process 1 is alive, and it is in our cgroups.

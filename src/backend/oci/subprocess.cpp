@@ -263,7 +263,8 @@ Result<int> wait_for(const Child& child, Deadline deadline, const std::string& p
 
 Result<UniqueFd> make_bounded_memory(Bytes most) {
   UniqueFd fd(::memfd_create("cloche-output", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!fd || ::ftruncate(fd.get(), static_cast<off_t>(most.count)) != 0 ||
+  // Nobody else's: gVisor lets a program open what the agent has open, by /proc, when the file's mode allows it.
+  if (!fd || ::fchmod(fd.get(), 0600) != 0 || ::ftruncate(fd.get(), static_cast<off_t>(most.count)) != 0 ||
       ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) != 0) {
     return fail_errno("make a file in memory");
   }

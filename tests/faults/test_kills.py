@@ -1,0 +1,86 @@
+"""A server killed at every point where it has written one half of something: the next has all it had confirmed, and
+nothing else."""
+import re
+import signal
+
+import pytest
+from harness.served import REPOSITORY
+from harness.target import CRUN, DOCKER
+from harness.waiting import eventually
+
+SOURCES = REPOSITORY / "src"
+
+OCI_ALONE = {"backend.make.directory", "backend.make.uids", "backend.make.cgroup", "backend.remove.killed",
+             "backend.remove.cgroup", "backend.remove.journalled", "backend.remove.uids", "backend.recover.met"}
+DOCKER_ALONE = {"backend.make.created"}
+
+
+def points():
+    """All that there are in the sources."""
+    found = set()
+    for file in SOURCES.rglob("*.cpp"):
+        found |= set(re.findall(r'fault_point\("([a-z.]+)"\)', file.read_text(encoding="utf-8")))
+    return sorted(found)
+
+
+def points_of(target):
+    other = DOCKER_ALONE if target is CRUN else OCI_ALONE
+    return [point for point in points() if point not in other]
+
+
+def go_through_everything(server):
+    """Comes by every point there is, unless the server dies on the way."""
+    server.write("made", "file", "x")
+    for end in ("", "/destroy"):
+        lent = server.call("POST", "/sandboxes/python")
+        if lent.status == 200:
+            server.call("POST", f"/sandboxes/{lent['sandbox_id']}/run", {"command": "echo on"})
+            server.call("DELETE", f"/sandboxes/{lent['sandbox_id']}{end}")
+    server.end_session("made")
+
+
+def leave_something(server):
+    """A server with a session that counts, and a lease that nobody will remember, killed."""
+    server.start().wait_until_ready()
+    assert server.write("kept", "a/file", "all of it").status == 200
+    assert server.bash("kept", "echo on; exec sleep 1000", background=True).status == 202
+    assert server.call("POST", "/sandboxes/python").status == 200
+    eventually(lambda: server.stats("session")["idle"] > 0, "one is idle")
+    server.kill()
+
+
+def expect_all_of_it(server):
+    read = server.read("kept", "a/file")
+    assert (read.status, read["content"]) == (200, "all of it"), read.text
+    # Whether a session is found before its runs are is a matter of milliseconds.
+    runs = eventually(lambda: server.call("GET", "/sessions/default/kept/runs")["runs"], "the run is found again")
+    assert [(run["state"], run["background"]) for run in runs] == [("running", True)]
+    for session in server.call("GET", "/sessions")["sessions"]:
+        assert session["state"] == "live", session
+    assert server.write("new", "file", "x").status == 200
+
+
+def kill_at(server, point):
+    leave_something(server)
+    server.start(fault=point)
+    if server.is_running():
+        go_through_everything(server)
+    code = server.wait(60)
+    assert code == -signal.SIGKILL, f"it never came by {point}"
+    server.start()
+    expect_all_of_it(server)
+    server.kill()  # and again, at once
+    server.start()
+    expect_all_of_it(server)
+    assert server.terminate() == 0
+    eventually(lambda: not server.traces(), "nothing is left", 15)
+
+
+@pytest.mark.parametrize("point", points_of(CRUN))
+def test_killed_at_a_point__the_next_has_what_was_confirmed_and_nothing_else(point, serve):
+    kill_at(serve(CRUN), point)
+
+
+@pytest.mark.parametrize("point", [point for point in points_of(DOCKER) if not point.startswith("session.")])
+def test_killed_at_a_point_on_docker__the_next_has_what_was_confirmed_and_nothing_else(point, serve):
+    kill_at(serve(DOCKER), point)

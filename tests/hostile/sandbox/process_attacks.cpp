@@ -1,0 +1,89 @@
+// Attacks on processes: too many of them, some that stay, and the agent, its supervisors and zygotes as targets.
+#include <gmock/gmock.h>
+
+#include "hostile/sandbox/attack.hpp"
+
+namespace cloche::hostile {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+const OpenHole hops_away{"runsc", "an escapee lives",
+                         "without subreapers, a process that hops and has no mark is not caught"};
+
+Attack escape(std::string name, std::string how) {
+  return {.name = std::move(name),
+          .argv = {"processes/escape", std::move(how)},
+          .then = {"processes/look_for"},
+          .open = {hops_away}};
+}
+
+// The same when the program does not end by itself.
+Attack escape_at_time_limit(std::string name, std::string how, std::string naive) {
+  return {.name = std::move(name),
+          .argv = {"processes/escape", std::move(how), "stay"},
+          .then = {"processes/look_for"},
+          .wall_limit = 700ms,
+          .endings = {Ending::wall_limit},
+          .open = {hops_away},
+          .weak = {.naive = std::move(naive)}};
+}
+
+Attack flood(std::string name, std::string kind) {
+  // Threads of its own kernel; the host's are limited.
+  return {.name = std::move(name),
+          .argv = {"processes/flood", std::move(kind)},
+          .harmless_on_gvisor = {"and no end"},
+          .ends_gvisor = true};
+}
+
+}  // namespace
+
+std::vector<Attack> process_attacks() {
+  return {
+      flood("Forks_AreLimited", "fork"),
+      flood("RawClones_AreLimited", "vfork"),
+      flood("Threads_AreLimited", "threads"),
+      flood("Zombies_AreLimited", "zombies"),
+      flood("Orphans_AreLimited", "orphans"),
+      escape("Daemon_EndsWithItsRun", "daemon"),
+      escape("StoppedProcess_EndsWithItsRun", "stopped"),
+      escape("ProcessThatChangesItsPid_EndsWithItsRun", "hopper"),
+      escape("OrphanOfASubreaper_EndsWithItsRun", "subreaper"),
+      escape("TracedProcess_EndsWithItsRun", "traced"),
+      escape("TreeOfDaemons_EndsWithItsRun", "threads"),
+      {.name = "JobsOfAShell_EndWithItsRun",
+       .argv = {"processes/nohup.sh"},
+       .then = {"processes/look_for"},
+       .judge = [](const Exec::Collected& ran) { EXPECT_THAT(ran.out, testing::HasSubstr("a shell: 4")); }},
+      escape_at_time_limit("DaemonAtTheTimeLimit_IsEnded", "daemon", "asks_to_end"),
+      escape_at_time_limit("DeafProgramAtTheTimeLimit_IsEnded", "deaf", "asks_to_end"),
+      escape_at_time_limit("HopperAtTheTimeLimit_IsEnded", "hopper", "asks_to_end"),
+      {.name = "SignalsToTheAgent_AreRefused", .argv = {"processes/signal_agent"}, .weak = {.holes = 6}},
+      {.name = "SignalsToAll_ReachItsOwnAlone", .argv = {"processes/kill_all"}},
+      {.name = "TracingTheAgent_IsRefused",
+       .argv = {"processes/trace_agent"},
+       .harmless_on_gvisor = {"robust list"},  // an address, of memory that stays closed
+       .weak = {.holes = 4}},
+      {.name = "PrctlAndCapset_GiveNoPower", .argv = {"processes/prctl"}, .weak = {.holes = 10}},
+      {.name = "OtherUsers_CannotBecome", .argv = {"processes/become"}, .weak = {.holes = 10}},
+      {.name = "Priorities_CannotBeRaised",
+       .argv = {"processes/scheduler"},
+       .harmless_on_gvisor = {"nice", "affinity"},  // numbers that its kernel keeps and does not use
+       .weak = {.holes = 3}},
+      {.name = "ResourceLimits_CannotBeRaised", .argv = {"processes/rlimits"}, .weak = {.holes = 3}},
+      {.name = "SignalsTimersAndQueues_AreLimited", .argv = {"processes/pending"}, .ends_gvisor = true},
+      {.name = "CpuTimeOfATree_IsLimited",
+       .argv = {"processes/burn"},
+       .cpu_limit = 500ms,
+       .endings = {Ending::cpu_limit}},
+      {.name = "Zygote_CannotBeReached",
+       .argv = {"processes/siblings.py"},
+       .way = Attack::Way::zygote,
+       .harmless_on_gvisor = {"/environ"},
+       .weak = {.holes = 3}},
+  };
+}
+
+}  // namespace cloche::hostile
