@@ -46,6 +46,15 @@ def read_request(fd):
 def wait_for_run(waiting_fd):
     """Says who waits and who supervises; then the run's descriptors: request, stdin, stdout, stderr, events if asked for."""
     os.setsid()
+    os.setgroups([])
+    prctl(PR_SET_NO_NEW_PRIVS, 1)
+    for number in range(1, signal.NSIG):
+        if number not in (signal.SIGKILL, signal.SIGSTOP, signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ, 32, 33):
+            signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    with open("/proc/self/oom_score_adj", "w") as score:
+        score.write("1000")
+    rehearse()
     with socket.socket(fileno=waiting_fd) as waiting:
         waiting.send(struct.pack("<II", os.getpid(), os.getppid()))
         data, fds = receive(waiting, 5)
@@ -63,8 +72,6 @@ def become_run(request_fd, stdio, events):
         os.set_inheritable(EVENT_FD, False)  # the run's own programs have no business with it
     os.closerange(EVENT_FD + len(events), request_fd)
     os.closerange(request_fd + 1, 256)
-    with open("/proc/self/oom_score_adj", "w") as score:
-        score.write("1000")
     # Who to become is the agent's word, at the front; what to run is read afterwards.
     uid, gid, umask, limit_count = struct.unpack("<IIII", os.read(request_fd, 16))
     for _ in range(limit_count):
@@ -72,25 +79,15 @@ def become_run(request_fd, stdio, events):
         as_limit = lambda n: resource.RLIM_INFINITY if n == 2**64 - 1 else n
         resource.setrlimit(which, (as_limit(soft), as_limit(hard)))
     os.umask(umask)
-    os.setgroups([])
     os.setresgid(gid, gid, gid)
     os.setresuid(uid, uid, uid)
     if uid == 0 or os.getresuid() != (uid, uid, uid):
         os._exit(70)
-    prctl(PR_SET_NO_NEW_PRIVS, 1)
     prctl(PR_SET_DUMPABLE, 1)
-    for number in range(1, signal.NSIG):
-        if number not in (signal.SIGKILL, signal.SIGSTOP, signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ, 32, 33):
-            signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
     cwd, env_count, *rest = read_request(request_fd)
     env_count = int(env_count)
-    os.environ.clear()
-    for entry in rest[:env_count]:
-        key, _, value = entry.partition(b"=")
-        if key:
-            os.environb[key] = value
+    set_environment(rest[:env_count])
     argv = [os.fsdecode(part) for part in rest[env_count:]]
     try:
         os.chdir(cwd or b"/")
@@ -111,6 +108,34 @@ def become_run(request_fd, stdio, events):
     sys.path[:] = dict.fromkeys(added_path + sys.path)
     sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
     reopen_stdio()
+
+
+def set_environment(entries):
+    os.environ.clear()
+    for entry in entries:
+        key, _, value = entry.partition(b"=")
+        if key:
+            os.environb[key] = value
+
+
+def rehearse():
+    """Does what a run does, with nothing: each page that it writes to is copied now, and not while somebody waits."""
+    reading, writing = os.pipe()
+    os.write(writing, (struct.pack("<I", 8) + b"NAME=val") * 8)
+    os.close(writing)
+    struct.unpack("<IIII", bytes(16))
+    parts = read_request(reading)
+    set_environment(parts)
+    needs_own_interpreter([os.fsdecode(part) for part in parts], module_path())
+    set_environment([])
+    reopen_stdio()
+    main = type(sys)("__main__")
+    main.__builtins__ = __builtins__
+    exec(compile("sum(range(10))", "rehearsal", "exec", dont_inherit=True), main.__dict__)
+    sys.stdout.flush()
+    gc.collect()
+    for made in gc.get_objects():
+        needs_finalizing(made)
 
 
 def module_path():
@@ -155,6 +180,7 @@ def reopen_stdio():
         raw, encoding="utf-8", errors="backslashreplace", line_buffering=True, write_through=unbuffered
     )
     sys.stdin.mode, sys.stdout.mode, sys.stderr.mode = "r", "w", "w"
+    own_streams.clear()
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         own_streams.update((id(stream), id(stream.buffer), id(getattr(stream.buffer, "raw", None))))
 

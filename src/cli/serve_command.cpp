@@ -162,7 +162,8 @@ void say_where(const server::Service& service, Form form) {
 [[noreturn]] void leave_to_the_next(const Error& why) {
   std::fprintf(stderr, "cloche: %s\n", why.message.c_str());
   std::fflush(nullptr);
-  std::_Exit(why.code == ErrorCode::unavailable || why.code == ErrorCode::unsupported ? exit_unavailable : exit_failure);
+  std::_Exit(why.code == ErrorCode::unavailable || why.code == ErrorCode::unsupported ? exit_unavailable
+                                                                                      : exit_failure);
 }
 
 Task<Status> run_until_told(server::Service& service, EndRules rules, Form form) {

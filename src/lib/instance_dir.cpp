@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
@@ -26,6 +28,19 @@ int lock_soon(int file) {
   return 0;
 }
 
+// Whoever can exchange what is in it has the agents of all sandboxes, and with them all that callers send.
+Status check_owner(const std::string& directory) {
+  struct stat about{};
+  if (::stat(directory.c_str(), &about) != 0) return fail_errno("look at " + directory);
+  const bool is_ours = about.st_uid == ::geteuid() || about.st_uid == 0;
+  const bool is_for_our_group = about.st_gid == ::getegid() || about.st_gid == 0;
+  const bool others_write = (about.st_mode & S_IWOTH) != 0 || ((about.st_mode & S_IWGRP) != 0 && !is_for_our_group);
+  if (is_ours && !others_write) return {};
+  return fail(ErrorCode::permission_denied, directory +
+                                                " can be changed by other users: make it root's own (chown root, "
+                                                "chmod go-w), or choose another state directory");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<InstanceDir>> InstanceDir::claim(const EngineOptions& options) {
@@ -36,6 +51,7 @@ Result<std::unique_ptr<InstanceDir>> InstanceDir::claim(const EngineOptions& opt
   if (error) {
     return fail(errno_error("make " + path + " (run as root, or choose another state directory)", error.value()));
   }
+  CLOCHE_CHECK(check_owner(options.state_dir));
   std::filesystem::permissions(path, std::filesystem::perms::owner_all, error);
   if (error) return fail(errno_error("protect " + path, error.value()));
   UniqueFd lock(::open((path + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));

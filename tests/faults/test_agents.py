@@ -129,7 +129,7 @@ def test_killed_under_a_terminal_and_a_context__both_end_at_once(target, serve):
 
 
 @BOTH
-def test_stopped_under_a_session__calls_end_by_their_deadline_and_it_goes_on_when_continued(target, serve):
+def test_stopped_under_a_session__calls_wait_and_go_on_when_it_is_continued(target, serve):
     server = serve(target).start().wait_until_ready()
     server.write("s", "kept", "all of it")
     process = host.signal_first(target, server.sandbox_of("s"), signal.SIGSTOP)
@@ -172,11 +172,11 @@ def test_stopped_while_idle__is_found_by_the_health_check_and_replaced(target, s
     note("nothing, or a claim that waits", whole)
 
 
-def test_frozen_by_its_cgroup__calls_wait_and_go_on_when_thawed(serve):
+def test_all_of_a_sandbox_stopped__calls_wait_and_go_on_when_continued(serve):
     server = serve(CRUN).start().wait_until_ready()
     server.write("s", "kept", "x")
     processes = host.processes_of(CRUN, server.sandbox_of("s"))
-    for process in processes:  # what a freezer does, where a hierarchy for it need not be there
+    for process in processes:  # much as a freezer does, which need not be there
         process.send(signal.SIGSTOP)
     run = Beside(server.read, "s", "kept")
     assert server.bash("other", "echo well")["stdout"] == "well\n"

@@ -1,4 +1,5 @@
 """A caller: does what callers do, one thing after the other, and checks every answer against what it knows."""
+import os
 import random
 import socket
 import threading
@@ -10,6 +11,8 @@ from harness.answers import call
 # Longer than any answer takes where nothing is wrong, on a machine that is busy.
 PATIENCE = 45.0
 MOST_SESSIONS = 2
+# With so many that want each core, a program may well need the ten seconds that it has.
+BUSY = 4
 
 
 class Failed(Exception):
@@ -100,8 +103,14 @@ class Caller(threading.Thread):
             if failed.how == "410 sandbox_lost" and self.weather.latest_end("engine cut") > 0:
                 return "engine cut"
         # One that was struck while it was being made: an engine says of that what it likes.
-        if session is not None and session.sandbox is None and failed.how in ("410 sandbox_lost", "500 internal") and kinds:
+        in_the_making = session is not None and session.sandbox is None
+        if in_the_making and kinds and failed.how in ("410 sandbox_lost", "500 internal", "400 invalid_argument"):
             return "+".join(sorted(kinds))
+        if failed.how == "out of time":
+            if "silent agent" in kinds:
+                return "silent agent"
+            if os.getloadavg()[0] > BUSY * os.cpu_count():
+                return "busy host"
         return None
 
     def give_up(self, session, because):
@@ -236,6 +245,8 @@ class Caller(threading.Thread):
                 raise Failed(how_of_lease(answer), None, answer.text)
         if ran["category"] == "system_error":
             raise Failed("system_error", None, ran.text)
+        if ran["category"] == "timeout":
+            raise Failed("out of time", None, ran.text)
         expect(ran["stdout"] == "well\n", "wrong output", None, ran)
 
     def judge(self):
@@ -248,6 +259,8 @@ class Caller(threading.Thread):
         result = answer["results"][0]
         if result["category"] == "system_error":
             raise Failed("system_error", None, answer.text)
+        if result["category"] == "timeout":
+            raise Failed("out of time", None, answer.text)
         expect(result["output"] == f"{number * 2}\n", "wrong output", None, answer)
 
     def follow(self):

@@ -39,9 +39,10 @@ class Storm(threading.Thread):
                 self.ledger.struck(f"{fault.__name__} ({self.server.target.name})")
                 fault()
                 self.end_silence(time.monotonic())
-            self.end_silence(float("inf"))
         except BaseException as error:  # told at the end: a storm that broke down has proved nothing
             self.trouble = error
+        finally:
+            self.end_silence(float("inf"))
 
     def choose(self):
         faults = [(self.kill_agent, 5), (self.pause_agent, 4), (self.silence_agent, 1)]

@@ -47,6 +47,7 @@ Error file_error(int number, std::string_view where) {
     case EDQUOT:
       return Error{ErrorCode::limit_reached, "no space left in " + (where.empty() ? "the file system" : shown(where))};
     case EFBIG: return worded(ErrorCode::limit_reached, where, "larger than files may be here");
+    case ENXIO: return worded(ErrorCode::invalid_argument, where, "a socket or a device, not a file");
     case EISDIR: return worded(ErrorCode::invalid_argument, where, "is a directory");
     case ENOTDIR: return worded(ErrorCode::not_found, where, "not a directory");
     case ELOOP:

@@ -20,6 +20,9 @@ using namespace std::chrono_literals;
 // An engine's abilities change when it is restarted, not from one sandbox to the next.
 constexpr auto facts_lifetime = 30s;
 
+// An engine that does not let go of one container: the start of a server waits for no longer.
+constexpr auto removal_in_passing = 5s;
+
 class DockerBackend final : public Backend {
  public:
   DockerBackend(Executor executor, asio::thread_pool& pool, DockerOptions options, http::Endpoint endpoint)
@@ -171,6 +174,7 @@ Task<Result<std::vector<std::unique_ptr<Enclosure>>>> DockerBackend::recover(Dea
   for (auto& container : found) {
     if (held_->contains(container.labels[labels::sandbox])) continue;
     const std::string id = container.id;
+    const std::string sandbox = container.labels[labels::sandbox];
     auto taken = co_await take_up(std::move(container), deadline);
     if (taken) {
       living.push_back(std::move(*taken));
@@ -180,7 +184,10 @@ Task<Result<std::vector<std::unique_ptr<Enclosure>>>> DockerBackend::recover(Dea
     if (code == ErrorCode::unavailable || code == ErrorCode::timeout)
       co_return fail(std::move(taken).error().at("recover"));
     log::info("docker: removing container {}: {}", id.substr(0, 12), taken.error().message);
-    CLOCHE_CO_CHECK(co_await remove_for_good(engine_, id, deadline));
+    const Deadline in_passing = Deadline::after(removal_in_passing).sooner(deadline);
+    auto removed = co_await remove_for_good(engine_, id, in_passing);
+    // One that resists must not cost the others.
+    if (!removed) reaper_->remove_labelled(labels::sandbox, sandbox, Reaper::Arrival::certain);
   }
   co_return living;
 }

@@ -127,7 +127,7 @@ Status Unarchive::take(std::string_view bytes) {
     const auto event = reader_.next();
     if (!event) return fail(ErrorCode::protocol, "the service's archive: " + event.error().message);
     switch (*event) {
-      case tar::Reader::Event::more: return {};
+      case tar::Reader::Event::more:
       case tar::Reader::Event::end: return {};
       case tar::Reader::Event::entry: CLOCHE_CHECK(add(reader_.entry())); break;
       case tar::Reader::Event::data:

@@ -39,18 +39,24 @@ const CLI::App* find_command(const CLI::App& command, const std::string& name) {
 void step(Position& position, const std::string& word) {
   if (position.waiting != nullptr) {
     position.waiting = nullptr;
-  } else if (position.only_arguments) {
-    ++position.arguments;
-  } else if (word == "--") {
-    position.only_arguments = true;
-  } else if (word.starts_with('-') && word.size() > 1) {
-    const CLI::Option* option = find_option(*position.command, word);
-    if (option != nullptr && takes_value(*option)) position.waiting = option;
-  } else if (const CLI::App* next = find_command(*position.command, word); next != nullptr && position.arguments == 0) {
-    position.command = next;
-  } else {
-    ++position.arguments;
+    return;
   }
+  if (!position.only_arguments) {
+    if (word == "--") {
+      position.only_arguments = true;
+      return;
+    }
+    if (word.starts_with('-') && word.size() > 1) {
+      const CLI::Option* option = find_option(*position.command, word);
+      if (option != nullptr && takes_value(*option)) position.waiting = option;
+      return;
+    }
+    if (const CLI::App* next = find_command(*position.command, word); next != nullptr && position.arguments == 0) {
+      position.command = next;
+      return;
+    }
+  }
+  ++position.arguments;
 }
 
 class Collector {

@@ -51,9 +51,9 @@ std::string argument_entry(const CLI::Option& option) {
 std::string synopsis(const CLI::App& command) {
   std::string line = bold(full_name(command)) + " [" + italic("OPTION") + "]...";
   for (const CLI::Option* each : positionals(command)) {
-    std::string name = italic(each->get_name(true));
-    if (!each->get_required()) name = "[" + name + "]";
-    line += " " + name + (takes_many(*each) ? "..." : "");
+    const std::string name = italic(each->get_name(true));
+    line += each->get_required() ? " " + name : " [" + name + "]";
+    if (takes_many(*each)) line += "...";
   }
   return line;
 }

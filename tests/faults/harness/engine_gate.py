@@ -25,7 +25,7 @@ class EngineGate:
 
     Ways to behave: `open`; `refuse` (the socket is gone); `hang` (accepts, and says nothing); `garbage` (no HTTP);
     `half` (an answer that breaks off in the middle of its head); `short` (less body than Content-Length says); `error`
-    (500 to everything); `slow` (each piece `delay` seconds late).
+    (500 to everything); `slow` (each piece `delay` seconds late); `keep` (says nothing to whoever wants something removed).
     """
 
     def __init__(self, path, engine):
@@ -139,17 +139,14 @@ class EngineGate:
                     break
                 if self._way == "slow":
                     time.sleep(self.delay)
-                self._wait_out_the_hang()
+                while self._way == "hang" or (self._way == "keep" and data.startswith(b"DELETE ")):
+                    time.sleep(0.02)
                 sink.sendall(data)
         except OSError:
             pass
         for each in (sink, source) if self._way in ANSWERS else (sink,):
             with contextlib.suppress(OSError):
                 each.shutdown(socket.SHUT_WR)
-
-    def _wait_out_the_hang(self):
-        while self._way == "hang":
-            time.sleep(0.02)
 
 
 def _hang_up(sock):

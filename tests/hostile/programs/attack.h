@@ -60,9 +60,7 @@ __attribute__((unused)) static int must_fail(const char* what, long answer) {
   return answer >= 0;
 }
 
-__attribute__((unused)) static int done(void) {
-  return write(1, "DONE\n", 5) == 5 ? 0 : 99;
-}
+__attribute__((unused)) static int done(void) { return write(1, "DONE\n", 5) == 5 ? 0 : 99; }
 
 // What the test prepared and says in the environment; empty when it did not.
 __attribute__((unused)) static const char* told(const char* name) {

@@ -111,7 +111,7 @@ Task<> Place::drop(std::unique_ptr<LiveSandbox> sandbox) {
 
 Task<LiveSandbox*> Place::sandbox(std::optional<Bytes> memory) {
   if (sandbox_) {
-    bool is_clean = !sandbox_->lost() && memory == memory_;
+    bool is_clean = !sandbox_->lost() && memory == memory_ && uses_ < most_uses();
     if (is_clean) {
       auto clean = co_await sandbox_->reset(Deadline::after(30s));
       is_clean = clean.has_value();
@@ -120,9 +120,11 @@ Task<LiveSandbox*> Place::sandbox(std::optional<Bytes> memory) {
   }
   if (!sandbox_) {
     memory_ = memory;
+    uses_ = 0;
     SandboxSpec wanted = spec(memory);
     sandbox_ = co_await create(std::move(wanted));
   }
+  ++uses_;
   co_return sandbox_.get();
 }
 

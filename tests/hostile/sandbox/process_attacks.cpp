@@ -24,7 +24,7 @@ Attack escape_at_time_limit(std::string name, std::string how, std::string naive
   return {.name = std::move(name),
           .argv = {"processes/escape", std::move(how), "stay"},
           .then = {"processes/look_for"},
-          .wall_limit = 700ms,
+          .wall_limit = 2s,
           .endings = {Ending::wall_limit},
           .open = {hops_away},
           .weak = {.naive = std::move(naive)}};

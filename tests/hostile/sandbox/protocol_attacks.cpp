@@ -30,7 +30,7 @@ void came_back_as_sent(const Exec::Collected& ran) {
 Attack end(std::string name, std::string how, Ending ending, std::string naive) {
   return {.name = std::move(name),
           .argv = {"protocol/ends", std::move(how)},
-          .wall_limit = ending == Ending::wall_limit ? 700ms : 30s,
+          .wall_limit = ending == Ending::wall_limit ? 2s : 30s,
           .endings = {ending},
           .weak = {.naive = std::move(naive)}};
 }

@@ -97,7 +97,7 @@ Stage::Stage() : settings_(settings_of_the_host()) {
   fs::create_directory(canary());
   std::ofstream(canary() / "file") << canary_text;
 
-  process_ = std::make_unique<testing_support::Command>(testing_support::CommandSpec{.argv = {"sleep", "infinity"}});
+  process_ = std::make_unique<testing_support::Command>(testing_support::CommandSpec{.argv = {"sleep", "900"}});
 
   listener_ = UniqueFd(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_in6 any{};

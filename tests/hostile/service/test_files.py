@@ -151,7 +151,6 @@ def test_traps_in_the_place_of_files__open_for_nobody(server, session):
     assert packed.status in (200, 403) and b"KEPT-OUT" not in packed.body, packed  # 403: a directory that is closed
 
 
-@pytest.mark.xfail(strict=True, reason="a hole that is known: the agent's file_error() takes ENXIO for a failure of its own")
 def test_socket_in_the_place_of_a_file__is_a_refusal(server, session):
     """tries: to fill the operator's log with errors, by reading a socket that a program made. must: 400, as for a FIFO."""
     server.python(session, TRAPS)

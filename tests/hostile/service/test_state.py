@@ -219,7 +219,6 @@ def test_links_planted_in_the_state__are_not_written_through(place, name):
     assert not listens, said
 
 
-@pytest.mark.xfail(strict=True, reason="a hole that is known: InstanceDir::claim does not look whose directory it is")
 @pytest.mark.parametrize("what", ["others can write", "another's"])
 def test_state_directory_of_somebody_else__is_refused(place, what):
     """tries: a state directory in which another user can exchange what the server wrote, agents and tokens included.

@@ -19,9 +19,12 @@ static void fill(const char* place) {
       break;
     }
     for (int piece = 0; piece < 8 && error == 0; ++piece) {
-      const ssize_t n = piece == 7 ? (fallocate(fd, 0, 7 << 20, 1 << 20) == 0 ? 1 << 20 : -1) : write(fd, block, sizeof block);
-      if (n < 0) error = errno;
-      else total += n;
+      const ssize_t n =
+          piece == 7 ? (fallocate(fd, 0, 7 << 20, 1 << 20) == 0 ? 1 << 20 : -1) : write(fd, block, sizeof block);
+      if (n < 0)
+        error = errno;
+      else
+        total += n;
     }
     close(fd);
   }

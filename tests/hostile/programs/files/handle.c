@@ -17,7 +17,8 @@ int main(void) {
     sscanf(digits, "%2x", &byte);
     handle.head.f_handle[handle.head.handle_bytes++] = (unsigned char)byte;
   }
-  static const char* const mounts[] = {"/attack", "/", "/workspace", "/tmp", "/etc", "/etc/hostname", "/etc/resolv.conf", "/usr", "/proc/self/ns/mnt"};
+  static const char* const mounts[] = {"/attack",          "/",    "/workspace",       "/tmp", "/etc", "/etc/hostname",
+                                       "/etc/resolv.conf", "/usr", "/proc/self/ns/mnt"};
   for (size_t i = 0; i < sizeof mounts / sizeof *mounts; ++i) {
     const int at = open(mounts[i], O_RDONLY | O_CLOEXEC);
     if (at < 0) continue;

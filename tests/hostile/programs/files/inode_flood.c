@@ -13,9 +13,13 @@ int main(void) {
     char path[100];
     while (made < far_too_many && error == 0) {
       snprintf(path, sizeof path, "%s/%d", places[p], made);
-      const int answer = made % 3 == 0 ? mknod(path, S_IFREG | 0600, 0) : made % 3 == 1 ? symlink("x", path) : mkdir(path, 0700);
-      if (answer == 0) ++made;
-      else error = errno;
+      const int answer = made % 3 == 0   ? mknod(path, S_IFREG | 0600, 0)
+                         : made % 3 == 1 ? symlink("x", path)
+                                         : mkdir(path, 0700);
+      if (answer == 0)
+        ++made;
+      else
+        error = errno;
     }
     if (error != 0) {
       held("%s: %d inodes, then %s", places[p], made, strerror(error));

@@ -5,10 +5,14 @@
 #include <sys/sysmacros.h>
 
 int main(void) {
-  static const struct { const char* name; mode_t kind; unsigned major, minor; } nodes[] = {
-      {"mem", S_IFCHR, 1, 1},   {"null", S_IFCHR, 1, 3},      {"kmsg", S_IFCHR, 1, 11}, {"tty0", S_IFCHR, 4, 0},
-      {"fuse", S_IFCHR, 10, 229}, {"tun", S_IFCHR, 10, 200},  {"kvm", S_IFCHR, 10, 232}, {"loop0", S_IFBLK, 7, 0},
-      {"sda", S_IFBLK, 8, 0},   {"vda", S_IFBLK, 254, 0},     {"nvme", S_IFBLK, 259, 0}};
+  static const struct {
+    const char* name;
+    mode_t kind;
+    unsigned major, minor;
+  } nodes[] = {{"mem", S_IFCHR, 1, 1},    {"null", S_IFCHR, 1, 3},    {"kmsg", S_IFCHR, 1, 11},
+               {"tty0", S_IFCHR, 4, 0},   {"fuse", S_IFCHR, 10, 229}, {"tun", S_IFCHR, 10, 200},
+               {"kvm", S_IFCHR, 10, 232}, {"loop0", S_IFBLK, 7, 0},   {"sda", S_IFBLK, 8, 0},
+               {"vda", S_IFBLK, 254, 0},  {"nvme", S_IFBLK, 259, 0}};
   static const char* const places[] = {"/tmp", "/workspace", "/dev/shm", "/dev"};
   for (size_t p = 0; p < sizeof places / sizeof *places; ++p) {
     for (size_t i = 0; i < sizeof nodes / sizeof *nodes; ++i) {

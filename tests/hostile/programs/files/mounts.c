@@ -27,8 +27,9 @@ static void remount(void) {
 }
 
 static void unmask(void) {
-  static const char* const masked[] = {"/proc/kcore", "/proc/keys", "/proc/timer_list", "/proc/sys", "/proc/sysrq-trigger",
-                                       "/proc/irq", "/sys/firmware", "/proc", "/tmp", "/dev/shm", "/workspace"};
+  static const char* const masked[] = {
+      "/proc/kcore", "/proc/keys", "/proc/timer_list", "/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/sys/firmware",
+      "/proc",       "/tmp",       "/dev/shm",         "/workspace"};
   for (size_t i = 0; i < sizeof masked / sizeof *masked; ++i) {
     char what[100];
     snprintf(what, sizeof what, "uncover %s", masked[i]);
@@ -53,7 +54,8 @@ static void overlay(void) {
   mkdir("/tmp/u", 0755);
   mkdir("/tmp/w", 0755);
   mkdir("/tmp/o", 0755);
-  if (must_fail("overlay over /etc", mount("x", "/tmp/o", "overlay", 0, "lowerdir=/etc,upperdir=/tmp/u,workdir=/tmp/w"))) {
+  if (must_fail("overlay over /etc",
+                mount("x", "/tmp/o", "overlay", 0, "lowerdir=/etc,upperdir=/tmp/u,workdir=/tmp/w"))) {
     umount2("/tmp/o", MNT_DETACH);
   }
   must_fail("overlay over the program", mount("x", "/tmp/o", "overlay", 0, "lowerdir=/usr:/etc"));
@@ -63,7 +65,8 @@ static void overlay(void) {
 
 // Nothing is written in one that can be mounted: that it can be is enough.
 static void cgroup(void) {
-  static const char* const kinds[][2] = {{"cgroup2", ""}, {"cgroup", "memory"}, {"cgroup", "pids"}, {"cgroup", "none,name=planted"}};
+  static const char* const kinds[][2] = {
+      {"cgroup2", ""}, {"cgroup", "memory"}, {"cgroup", "pids"}, {"cgroup", "none,name=planted"}};
   mkdir("/tmp/c", 0755);
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds - 1; ++i) {
     char what[100];
@@ -76,8 +79,11 @@ static void cgroup(void) {
 }
 
 int main(int argc, char** argv) {
-  static const struct { const char* name; void (*way)(void); } ways[] = {
-      {"classic", classic}, {"remount", remount}, {"unmask", unmask}, {"api", api}, {"overlay", overlay}, {"cgroup", cgroup}};
+  static const struct {
+    const char* name;
+    void (*way)(void);
+  } ways[] = {{"classic", classic}, {"remount", remount}, {"unmask", unmask},
+              {"api", api},         {"overlay", overlay}, {"cgroup", cgroup}};
   for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i) {
     if (argc > 1 && strcmp(argv[1], ways[i].name) == 0) {
       ways[i].way();

@@ -6,9 +6,11 @@
 #include <sys/sysmacros.h>
 
 static void try_process(pid_t pid) {
-  static const char* const files[] = {"mem", "environ", "maps", "smaps", "auxv", "io", "stack", "syscall", "personality",
-                                      "pagemap", "clear_refs", "map_files/", "fd/0", "fd/1", "fd/2", "fd/3", "fdinfo/0", "cwd/", "root/", "exe",
-                                      "ns/pid", "ns/mnt", "ns/net", "ns/user", "task/1/mem", "root/etc/passwd"};
+  static const char* const files[] = {
+      "mem",     "environ",     "maps",     "smaps",      "auxv",           "io",   "stack",
+      "syscall", "personality", "pagemap",  "clear_refs", "map_files/",     "fd/0", "fd/1",
+      "fd/2",    "fd/3",        "fdinfo/0", "cwd/",       "root/",          "exe",  "ns/pid",
+      "ns/mnt",  "ns/net",      "ns/user",  "task/1/mem", "root/etc/passwd"};
   for (size_t i = 0; i < sizeof files / sizeof *files; ++i) {
     char path[100];
     snprintf(path, sizeof path, "/proc/%d/%s", pid, files[i]);
@@ -18,7 +20,8 @@ static void try_process(pid_t pid) {
     const ssize_t n = fd >= 0 ? (strstr(files[i], "mem") != NULL ? pread(fd, &byte, 1, 4096) : read(fd, &byte, 1)) : -1;
     // A descriptor of others is a hole as soon as it opens, unless it is everybody's anyway.
     struct stat about;
-    const int is_descriptor = fd >= 0 && strncmp(files[i], "fd/", 3) == 0 && fstat(fd, &about) == 0 && about.st_rdev != makedev(1, 3);
+    const int is_descriptor =
+        fd >= 0 && strncmp(files[i], "fd/", 3) == 0 && fstat(fd, &about) == 0 && about.st_rdev != makedev(1, 3);
     if (fd >= 0 && (n > 0 || is_descriptor || errno == EISDIR || (n < 0 && strncmp(files[i], "ns/", 3) == 0))) {
       hole("%s opens", path);
     } else {
@@ -44,7 +47,8 @@ int main(void) {
     struct stat about;
     char path[300];
     snprintf(path, sizeof path, "/proc/%s", entry->d_name);
-    if (pid > 1 && pid != getpid() && pid != overseer() && stat(path, &about) == 0 && about.st_uid != getuid()) try_process(pid);
+    if (pid > 1 && pid != getpid() && pid != overseer() && stat(path, &about) == 0 && about.st_uid != getuid())
+      try_process(pid);
   }
   return done();
 }

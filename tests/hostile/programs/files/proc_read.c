@@ -14,13 +14,36 @@ static int tells_addresses(const char* text) {
 }
 
 int main(void) {
-  static const char* const silent[] = {
-      "/proc/kcore", "/proc/keys", "/proc/timer_list", "/proc/sched_debug", "/proc/latency_stats", "/proc/timer_stats",
-      "/proc/kmsg", "/proc/kpagecount", "/proc/kpageflags", "/proc/kpagecgroup", "/proc/slabinfo", "/proc/pagetypeinfo",
-      "/proc/vmallocinfo", "/proc/acpi/event", "/proc/scsi/scsi", "/proc/asound/cards", "/proc/interrupts",
-      "/sys/firmware/memmap/0/start", "/sys/firmware/dmi/tables/DMI", "/sys/firmware/acpi/tables/DSDT",
-      "/sys/kernel/debug/sleep_time", "/sys/kernel/debug/fault_around_bytes", "/sys/kernel/notes", "/sys/kernel/security/lsm", "/dev/mem", "/dev/kmem", "/dev/port", "/dev/kmsg",
-      "/sys/class/dmi/id/product_uuid", "/sys/devices/virtual/dmi/id/product_serial"};
+  static const char* const silent[] = {"/proc/kcore",
+                                       "/proc/keys",
+                                       "/proc/timer_list",
+                                       "/proc/sched_debug",
+                                       "/proc/latency_stats",
+                                       "/proc/timer_stats",
+                                       "/proc/kmsg",
+                                       "/proc/kpagecount",
+                                       "/proc/kpageflags",
+                                       "/proc/kpagecgroup",
+                                       "/proc/slabinfo",
+                                       "/proc/pagetypeinfo",
+                                       "/proc/vmallocinfo",
+                                       "/proc/acpi/event",
+                                       "/proc/scsi/scsi",
+                                       "/proc/asound/cards",
+                                       "/proc/interrupts",
+                                       "/sys/firmware/memmap/0/start",
+                                       "/sys/firmware/dmi/tables/DMI",
+                                       "/sys/firmware/acpi/tables/DSDT",
+                                       "/sys/kernel/debug/sleep_time",
+                                       "/sys/kernel/debug/fault_around_bytes",
+                                       "/sys/kernel/notes",
+                                       "/sys/kernel/security/lsm",
+                                       "/dev/mem",
+                                       "/dev/kmem",
+                                       "/dev/port",
+                                       "/dev/kmsg",
+                                       "/sys/class/dmi/id/product_uuid",
+                                       "/sys/devices/virtual/dmi/id/product_serial"};
   char bytes[4096];
   for (size_t i = 0; i < sizeof silent / sizeof *silent; ++i) {
     const int fd = open(silent[i], O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -40,7 +63,8 @@ int main(void) {
     const ssize_t n = fd >= 0 ? read(fd, bytes, sizeof bytes - 1) : -1;
     bytes[n > 0 ? n : 0] = '\0';
     // Names are no secret, and the first column of the modules' list is one.
-    const char* text = strcmp(addresses[i], "/proc/modules") == 0 && strstr(bytes, "0x") != NULL ? strstr(bytes, "0x") : bytes;
+    const char* text =
+        strcmp(addresses[i], "/proc/modules") == 0 && strstr(bytes, "0x") != NULL ? strstr(bytes, "0x") : bytes;
     if (strcmp(addresses[i], "/proc/modules") == 0 && text == bytes) text = "";
     if (n > 0 && tells_addresses(text)) {
       hole("%s tells addresses", addresses[i]);

@@ -37,7 +37,8 @@ int main(int argc, char** argv) {
   snprintf(path, sizeof path, "/proc/%d/exe", overseer());
   try_file(path);
   // The file that is process 1, where it is seen: ours, or another that the test names.
-  static const char* const programs[] = {"/.cloche/agent", "/cloche-agent", "/usr/bin/crun", "/usr/sbin/runc", "/usr/bin/runsc", "/usr/bin/python3"};
+  static const char* const programs[] = {"/.cloche/agent", "/cloche-agent",  "/usr/bin/crun",
+                                         "/usr/sbin/runc", "/usr/bin/runsc", "/usr/bin/python3"};
   for (size_t i = 0; i < sizeof programs / sizeof *programs; ++i) {
     try_file(programs[i]);
     try_directory(programs[i]);

@@ -25,7 +25,8 @@ int main(void) {
     struct stat about;
     if (fstat(fd, &about) == 0 && S_ISDIR(about.st_mode)) look(fd, "from a descriptor left open");
   }
-  static const char* const links[] = {"/proc/1/root", "/proc/1/cwd", "/proc/self/root", "/proc/self/cwd", "/proc/thread-self/root"};
+  static const char* const links[] = {"/proc/1/root", "/proc/1/cwd", "/proc/self/root", "/proc/self/cwd",
+                                      "/proc/thread-self/root"};
   for (size_t i = 0; i < sizeof links / sizeof *links; ++i) {
     const int fd = open(links[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0) look(fd, links[i]);

@@ -11,7 +11,7 @@ OWN = ("/workspace", "/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/proc/self"
 HARMLESS = {"/dev/" + name for name in ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "stdin", "stdout", "stderr", "pts/ptmx")}
 tried = 0
 for root, directories, files in os.walk("/"):
-    if root.startswith(("/usr/", "/proc/", "/sys/")) and root.count("/") > 3:
+    if root.startswith(("/usr/", "/proc/", "/sys/")) and root.count("/") > 2:
         directories[:] = []
     if root.startswith(OWN) or root == "/dev/pts":
         directories[:] = []
@@ -24,7 +24,7 @@ for root, directories, files in os.walk("/"):
         hole(f"made {path}")
     except OSError:
         pass
-    for name in files[:200]:
+    for name in files[:60]:
         path = os.path.join(root, name)
         if path in HARMLESS or root.startswith("/proc/") and root.split("/")[2].isdigit():
             continue

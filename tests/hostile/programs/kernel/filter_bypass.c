@@ -36,8 +36,10 @@ static void tracer(void) {
     if (ptrace(PTRACE_SYSCALL, child, 0, 0) != 0) break;
     if (waitpid(child, &status, 0) < 0) break;
   }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 42) hole("a tracer's unshare was served");
-  else held("a tracer's unshare: %s", swapped ? "refused" : "not even traced");
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 42)
+    hole("a tracer's unshare was served");
+  else
+    held("a tracer's unshare: %s", swapped ? "refused" : "not even traced");
 }
 
 static void own_filter(void) {
@@ -45,7 +47,8 @@ static void own_filter(void) {
   struct sock_fprog program = {1, allow};
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
-  refused(syscall(SYS_unshare, 1)) ? held("a filter that allows all") : hole("a filter that allows all lets unshare through");
+  refused(syscall(SYS_unshare, 1)) ? held("a filter that allows all")
+                                   : hole("a filter that allows all lets unshare through");
 }
 
 static void listener(void) {

@@ -6,9 +6,13 @@
 #include <linux/sched.h>
 #include <sched.h>
 
-static const struct { const char* name; unsigned long flag; } kinds[] = {
-    {"mount", 0x20000}, {"cgroup", 0x2000000}, {"uts", 0x4000000}, {"ipc", 0x8000000},   {"user", 0x10000000},
-    {"pid", 0x20000000}, {"net", 0x40000000}, {"time", 0x80}, {"user and mount", 0x10020000}, {"user and net", 0x50000000}};
+static const struct {
+  const char* name;
+  unsigned long flag;
+} kinds[] = {{"mount", 0x20000},          {"cgroup", 0x2000000}, {"uts", 0x4000000},
+             {"ipc", 0x8000000},          {"user", 0x10000000},  {"pid", 0x20000000},
+             {"net", 0x40000000},         {"time", 0x80},        {"user and mount", 0x10020000},
+             {"user and net", 0x50000000}};
 
 int main(int argc, char** argv) {
   const char* how = argc > 1 ? argv[1] : "";
@@ -20,11 +24,13 @@ int main(int argc, char** argv) {
       long answer = -1;
       if (strcmp(how, "unshare") == 0) answer = syscall(SYS_unshare, kinds[i].flag);
       // For clone the bits of the time namespace are the signal's.
-      else if (strcmp(how, "clone") == 0 && kinds[i].flag != 0x80) answer = syscall(SYS_clone, kinds[i].flag | SIGCHLD, 0, 0, 0, 0);
+      else if (strcmp(how, "clone") == 0 && kinds[i].flag != 0x80)
+        answer = syscall(SYS_clone, kinds[i].flag | SIGCHLD, 0, 0, 0, 0);
       else if (strcmp(how, "clone3") == 0) {
         struct clone_args arguments = {.flags = kinds[i].flag, .exit_signal = SIGCHLD};
         answer = syscall(SYS_clone3, &arguments, sizeof arguments);
-      } else errno = EPERM;
+      } else
+        errno = EPERM;
       if (answer != 0 || strcmp(how, "unshare") == 0) must_fail(what, answer);
       _exit(0);
     }

@@ -5,7 +5,10 @@
 static long by_int80(long number, long first) {
   long answer = -ENOSYS;
 #ifdef __x86_64__
-  __asm__ volatile("int $0x80" : "=a"(answer) : "a"(number), "b"(first), "c"(0), "d"(0) : "memory", "r8", "r9", "r10", "r11");
+  __asm__ volatile("int $0x80"
+                   : "=a"(answer)
+                   : "a"(number), "b"(first), "c"(0), "d"(0)
+                   : "memory", "r8", "r9", "r10", "r11");
 #endif
   return answer;
 }
@@ -40,7 +43,9 @@ static int keyctl32(void) {
 }
 static int getpid_x32(void) { return syscall(0x40000000L | SYS_getpid) == getpid(); }
 static int ptrace_x32(void) { return syscall(0x40000000L | 521, 0, 0, 0, 0) >= 0; }
-static int mount_x32(void) { return syscall(0x40000000L | SYS_mount, 1, 1, 1, 0, 1) >= 0 || (errno != EPERM && errno != ENOSYS); }
+static int mount_x32(void) {
+  return syscall(0x40000000L | SYS_mount, 1, 1, 1, 0, 1) >= 0 || (errno != EPERM && errno != ENOSYS);
+}
 
 int main(void) {
   try_call("getpid by int 0x80", getpid32);

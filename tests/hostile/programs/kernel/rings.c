@@ -11,7 +11,8 @@ int main(void) {
   must_fail("io_uring", ring);
   union bpf_attr map = {.map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 4, .max_entries = 1};
   must_fail("bpf map", syscall(SYS_bpf, BPF_MAP_CREATE, &map, sizeof map));
-  struct perf_event_attr event = {.type = PERF_TYPE_SOFTWARE, .size = sizeof event, .config = PERF_COUNT_SW_CPU_CLOCK, .exclude_kernel = 1};
+  struct perf_event_attr event = {
+      .type = PERF_TYPE_SOFTWARE, .size = sizeof event, .config = PERF_COUNT_SW_CPU_CLOCK, .exclude_kernel = 1};
   must_fail("perf of itself", syscall(SYS_perf_event_open, &event, 0, -1, -1, 0));
   must_fail("perf of a processor", syscall(SYS_perf_event_open, &event, -1, 0, -1, 0));
   must_fail("userfaultfd", syscall(SYS_userfaultfd, O_CLOEXEC));

@@ -89,12 +89,14 @@ static int refused(int error) { return error == EPERM || error == ENOSYS || erro
 
 // Numbers that stand for nothing, or for calls later than this program.
 static void unknown(void) {
-  static const long ranges[][2] = {{181, 185}, {214, 215}, {236, 236}, {337, 423}, {472, 700}, {1000, 1100}, {0x7ffffff0, 0x7fffffff}};
+  static const long ranges[][2] = {
+      {181, 185}, {214, 215}, {236, 236}, {337, 423}, {472, 700}, {1000, 1100}, {0x7ffffff0, 0x7fffffff}};
   int tried = 0;
   for (size_t r = 0; r < sizeof ranges / sizeof *ranges; ++r) {
     for (long number = ranges[r][0]; number <= ranges[r][1]; ++number, ++tried) {
       // A number that an architecture bit makes something else is x32.c's.
-      if (syscall(number & ~0x40000000L, BAD, BAD, BAD, BAD, BAD, BAD) >= 0 || !refused(errno)) hole("call %ld: %s", number, strerror(errno));
+      if (syscall(number & ~0x40000000L, BAD, BAD, BAD, BAD, BAD, BAD) >= 0 || !refused(errno))
+        hole("call %ld: %s", number, strerror(errno));
     }
   }
   held("%d numbers", tried);

@@ -12,10 +12,13 @@ int main(void) {
   // Of the console of the host alone; 0 is no terminal's.
   const int console = open("/dev/console", O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
   struct stat own, other;
-  if (console >= 0 && fstat(0, &own) == 0 && fstat(console, &other) == 0 && own.st_rdev != other.st_rdev) hole("/dev/console opens");
-  else held("/dev/console: %s", console < 0 ? strerror(errno) : "its own terminal");
+  if (console >= 0 && fstat(0, &own) == 0 && fstat(console, &other) == 0 && own.st_rdev != other.st_rdev)
+    hole("/dev/console opens");
+  else
+    held("/dev/console: %s", console < 0 ? strerror(errno) : "its own terminal");
   static const char* const others[] = {"/dev/tty0", "/dev/tty1", "/dev/ttyS0", "/dev/hvc0", "/dev/pts/5", "/dev/pts/6"};
-  for (size_t i = 0; i < sizeof others / sizeof *others; ++i) must_fail(others[i], open(others[i], O_RDWR | O_NOCTTY | O_NONBLOCK));
+  for (size_t i = 0; i < sizeof others / sizeof *others; ++i)
+    must_fail(others[i], open(others[i], O_RDWR | O_NOCTTY | O_NONBLOCK));
   must_fail("TIOCCONS", ioctl(terminal, TIOCCONS, 0) == 0 ? 0 : -1);
   return done();
 }

@@ -1,4 +1,5 @@
-// tries: to hold 160 MB where 64 are allowed; the argument says what of: heap, brk, stack, noreserve, shared, sysv, posix,
+// tries: to hold 160 MB where 64 are allowed; the argument says what of: heap, brk, stack, noreserve, shared, sysv,
+// posix,
 //        memfd, secret, threads, tree, pipes, sockets, tables, file, populate, vmsplice, msgqueues
 // must: be refused or killed, and be told apart from a crash: `memory_limit`
 #include "../attack.h"
@@ -214,7 +215,10 @@ static size_t by_vmsplice(void) {
   return have;
 }
 static size_t msgqueues(void) {
-  struct { long kind; char text[8000]; } message = {1, ""};
+  struct {
+    long kind;
+    char text[8000];
+  } message = {1, ""};
   size_t have = 0;
   for (int id; have < goal && (id = msgget(IPC_PRIVATE, IPC_CREAT | 0600)) >= 0;) {
     const size_t before = have;
@@ -225,10 +229,15 @@ static size_t msgqueues(void) {
 }
 
 int main(int argc, char** argv) {
-  static const struct { const char* name; size_t (*way)(void); } ways[] = {
-      {"heap", heap}, {"brk", by_brk}, {"stack", stack}, {"noreserve", noreserve}, {"shared", shared}, {"populate", populate},
-      {"sysv", sysv}, {"posix", posix}, {"memfd", memfd}, {"file", file}, {"secret", secret}, {"threads", threads}, {"tree", tree},
-      {"pipes", pipes}, {"sockets", sockets}, {"tables", tables}, {"vmsplice", by_vmsplice}, {"msgqueues", msgqueues}};
+  static const struct {
+    const char* name;
+    size_t (*way)(void);
+  } ways[] = {{"heap", heap},           {"brk", by_brk},           {"stack", stack},
+              {"noreserve", noreserve}, {"shared", shared},        {"populate", populate},
+              {"sysv", sysv},           {"posix", posix},          {"memfd", memfd},
+              {"file", file},           {"secret", secret},        {"threads", threads},
+              {"tree", tree},           {"pipes", pipes},          {"sockets", sockets},
+              {"tables", tables},       {"vmsplice", by_vmsplice}, {"msgqueues", msgqueues}};
   // More descriptors where a limit allows it.
   struct rlimit files;
   getrlimit(RLIMIT_NOFILE, &files);

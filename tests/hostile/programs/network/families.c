@@ -1,5 +1,6 @@
 // tries: a socket of every family and kind there is
-// must: get none of those that reach a device, another machine or the host: packet, raw, vsock, bluetooth, can, xdp, ...
+// must: get none of those that reach a device, another machine or the host: packet, raw, vsock, bluetooth, can, xdp,
+// ...
 #include "../attack.h"
 
 #include <sys/socket.h>
@@ -13,11 +14,14 @@ int main(void) {
       const int fd = socket(family, kind | SOCK_CLOEXEC, protocol);
       if (fd < 0) continue;
       close(fd);
-      const int plain = family == AF_UNIX || ((family == AF_INET || family == AF_INET6) && (kind == SOCK_STREAM || kind == SOCK_DGRAM)) ||
+      const int plain = family == AF_UNIX ||
+                        ((family == AF_INET || family == AF_INET6) && (kind == SOCK_STREAM || kind == SOCK_DGRAM)) ||
                         family == AF_NETLINK;  // netlink.c says what it may be used for
       // The kernel's own ciphers: no way out, but a surface; what is decided of it is in the test.
-      if (plain) held("family %d kind %d is harmless", family, kind);
-      else hole("family %d kind %d", family, kind);
+      if (plain)
+        held("family %d kind %d is harmless", family, kind);
+      else
+        hole("family %d kind %d", family, kind);
     }
   }
   static const int raw[] = {1, 6, 17, 41, 47, 58, 89, 255};

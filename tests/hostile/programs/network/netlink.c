@@ -17,7 +17,10 @@ static void ask(const char* what, int kind, int flags, void* body, size_t length
     held("%s: no netlink: %s", what, strerror(errno));
     return;
   }
-  struct { struct nlmsghdr head; char body[128]; } request = {0};
+  struct {
+    struct nlmsghdr head;
+    char body[128];
+  } request = {0};
   request.head.nlmsg_len = (unsigned)(NLMSG_HDRLEN + length);
   request.head.nlmsg_type = (unsigned short)kind;
   request.head.nlmsg_flags = (unsigned short)(NLM_F_REQUEST | NLM_F_ACK | flags);
@@ -25,29 +28,49 @@ static void ask(const char* what, int kind, int flags, void* body, size_t length
   char answer[1024] = "";
   struct timeval patience = {2, 0};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  if (send(fd, &request, request.head.nlmsg_len, 0) < 0 || recv(fd, answer, sizeof answer, 0) < (ssize_t)sizeof(struct nlmsghdr)) {
+  if (send(fd, &request, request.head.nlmsg_len, 0) < 0 ||
+      recv(fd, answer, sizeof answer, 0) < (ssize_t)sizeof(struct nlmsghdr)) {
     held("%s: %s", what, strerror(errno));
   } else {
     const struct nlmsgerr* error = NLMSG_DATA((struct nlmsghdr*)answer);
     errno = -error->error;
     // EPERM and its like; anything else came after the check.
-    if (error->error == -EPERM || error->error == -EACCES || error->error == -EOPNOTSUPP) held("%s: %s", what, strerror(errno));
-    else hole("%s: %s", what, error->error == 0 ? "done" : strerror(errno));
+    if (error->error == -EPERM || error->error == -EACCES || error->error == -EOPNOTSUPP)
+      held("%s: %s", what, strerror(errno));
+    else
+      hole("%s: %s", what, error->error == 0 ? "done" : strerror(errno));
   }
   close(fd);
 }
 
 int main(void) {
-  struct { struct ifinfomsg info; struct rtattr name; char text[16]; } link = {{.ifi_family = AF_UNSPEC}, {.rta_len = 12, .rta_type = IFLA_IFNAME}, "planted"};
+  struct {
+    struct ifinfomsg info;
+    struct rtattr name;
+    char text[16];
+  } link = {{.ifi_family = AF_UNSPEC}, {.rta_len = 12, .rta_type = IFLA_IFNAME}, "planted"};
   ask("a new device", RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &link, sizeof link);
   struct ifinfomsg up = {.ifi_family = AF_UNSPEC, .ifi_index = 1, .ifi_flags = 0, .ifi_change = IFF_UP};
   ask("loopback down", RTM_SETLINK, 0, &up, sizeof up);
-  struct { struct ifaddrmsg head; struct rtattr local; unsigned char bytes[4]; } address = {
-      {.ifa_family = AF_INET, .ifa_prefixlen = 32, .ifa_index = 1}, {.rta_len = 8, .rta_type = IFA_LOCAL}, {192, 0, 2, 1}};
+  struct {
+    struct ifaddrmsg head;
+    struct rtattr local;
+    unsigned char bytes[4];
+  } address = {{.ifa_family = AF_INET, .ifa_prefixlen = 32, .ifa_index = 1},
+               {.rta_len = 8, .rta_type = IFA_LOCAL},
+               {192, 0, 2, 1}};
   ask("a new address", RTM_NEWADDR, NLM_F_CREATE, &address, sizeof address);
-  struct { struct rtmsg head; struct rtattr out; int index; } route = {
-      {.rtm_family = AF_INET, .rtm_table = RT_TABLE_MAIN, .rtm_protocol = RTPROT_BOOT, .rtm_scope = RT_SCOPE_LINK, .rtm_type = RTN_UNICAST},
-      {.rta_len = 8, .rta_type = RTA_OIF}, 1};
+  struct {
+    struct rtmsg head;
+    struct rtattr out;
+    int index;
+  } route = {{.rtm_family = AF_INET,
+              .rtm_table = RT_TABLE_MAIN,
+              .rtm_protocol = RTPROT_BOOT,
+              .rtm_scope = RT_SCOPE_LINK,
+              .rtm_type = RTN_UNICAST},
+             {.rta_len = 8, .rta_type = RTA_OIF},
+             1};
   ask("a default route", RTM_NEWROUTE, NLM_F_CREATE, &route, sizeof route);
   const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   struct ifreq request = {.ifr_name = "lo"};

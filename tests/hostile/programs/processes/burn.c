@@ -1,5 +1,5 @@
-// tries: to take both processors for itself: a spinning process for each, and more, for longer than its limit of cpu time
-// must: be ended when the tree has used what it may; how it ended is told as that
+// tries: to take both processors for itself: a spinning process for each, and more, for longer than its limit of cpu
+// time must: be ended when the tree has used what it may; how it ended is told as that
 #include "../attack.h"
 
 int main(void) {

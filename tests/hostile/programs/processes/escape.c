@@ -38,6 +38,7 @@ static int leave(void) {
 
 int main(int argc, char** argv) {
   const char* how = argc > 1 ? argv[1] : "daemon";
+  held("leaving by %s", how);
   const int stays = argc > 2 && strcmp(argv[2], "stay") == 0;
   // The child says when it is where it wants to be.
   int ready[2];

@@ -34,8 +34,10 @@ int main(int argc, char** argv) {
       }
       sleep_on(NULL);
     }
-    if (child < 0) error = errno;
-    else ++made;
+    if (child < 0)
+      error = errno;
+    else
+      ++made;
     int status = 0;
     if (child > 0 && strcmp(kind, "orphans") == 0 && waitpid(child, &status, 0) == child && status != 0) error = EAGAIN;
   }

@@ -2,7 +2,7 @@
 # tries: what a shell offers to leave a process behind: nohup, setsid, a trap for every signal, a subshell's orphan, a job control's
 # must: be gone, all of it, once the run has ended (look_for.c looks)
 [ -n "$CLOCHE_HOSTILE" ] && [ -e /attack/attack.py ] || exit 98
-cp /bin/sleep /tmp/escapee
+cat /bin/sleep >/tmp/escapee && chmod 755 /tmp/escapee
 nohup /tmp/escapee 1000 </dev/null >/dev/null 2>&1 &
 setsid /tmp/escapee 1000 </dev/null >/dev/null 2>&1 &
 (trap '' HUP INT QUIT TERM; /tmp/escapee 1000 </dev/null >/dev/null 2>&1 &)

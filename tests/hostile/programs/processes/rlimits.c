@@ -5,8 +5,11 @@
 #include <sys/resource.h>
 
 int main(void) {
-  static const struct { const char* name; int resource; rlim_t most; } limits[] = {
-      {"open files", RLIMIT_NOFILE, 4096}, {"file size", RLIMIT_FSIZE, 64 << 20}, {"core", RLIMIT_CORE, 0}};
+  static const struct {
+    const char* name;
+    int resource;
+    rlim_t most;
+  } limits[] = {{"open files", RLIMIT_NOFILE, 4096}, {"file size", RLIMIT_FSIZE, 64 << 20}, {"core", RLIMIT_CORE, 0}};
   for (size_t i = 0; i < sizeof limits / sizeof *limits; ++i) {
     struct rlimit now;
     getrlimit(limits[i].resource, &now);

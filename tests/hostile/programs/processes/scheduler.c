@@ -14,8 +14,13 @@ int main(void) {
   struct sched_param priority = {.sched_priority = 1};
   must_fail("SCHED_FIFO", sched_setscheduler(0, SCHED_FIFO, &priority));
   must_fail("SCHED_RR", sched_setscheduler(0, SCHED_RR, &priority));
-  struct { uint32_t size, policy; uint64_t flags; int32_t nice; uint32_t priority; uint64_t runtime, deadline, period; } deadline = {
-      .size = 48, .policy = 6, .runtime = 1000000, .deadline = 10000000, .period = 10000000};
+  struct {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period;
+  } deadline = {.size = 48, .policy = 6, .runtime = 1000000, .deadline = 10000000, .period = 10000000};
   must_fail("SCHED_DEADLINE", syscall(SYS_sched_setattr, 0, &deadline, 0));
   must_fail("real time io", syscall(SYS_ioprio_set, 1, 0, IOPRIO_REALTIME));
   must_fail("nice of process 1", setpriority(PRIO_PROCESS, 1, 19));

@@ -11,7 +11,8 @@ static void try_pid(pid_t pid, int say_held) {
     char what[100];
     snprintf(what, sizeof what, "signal %d to process %d", signals[i], pid);
     union sigval value = {0};
-    const int reached = kill(pid, signals[i]) == 0 || syscall(SYS_tgkill, pid, pid, signals[i]) == 0 || sigqueue(pid, signals[i], value) == 0;
+    const int reached = kill(pid, signals[i]) == 0 || syscall(SYS_tgkill, pid, pid, signals[i]) == 0 ||
+                        sigqueue(pid, signals[i], value) == 0;
     if (reached) {
       hole("%s", what);
     } else if (say_held) {
@@ -20,8 +21,10 @@ static void try_pid(pid_t pid, int say_held) {
   }
   const int fd = (int)syscall(SYS_pidfd_open, pid, 0);
   if (fd >= 0) {
-    if (syscall(SYS_pidfd_send_signal, fd, SIGSTOP, NULL, 0) == 0) hole("a signal by pidfd to process %d", pid);
-    else held("a signal by pidfd to process %d: %s", pid, strerror(errno));
+    if (syscall(SYS_pidfd_send_signal, fd, SIGSTOP, NULL, 0) == 0)
+      hole("a signal by pidfd to process %d", pid);
+    else
+      held("a signal by pidfd to process %d: %s", pid, strerror(errno));
     close(fd);
   }
 }

@@ -28,18 +28,24 @@ static void try_pid(pid_t pid) {
   struct iovec remote = {(void*)0x400000, sizeof bytes};
   snprintf(what, sizeof what, "read memory of %d", pid);
   const ssize_t n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
-  if (n < 0 && errno == EFAULT) hole("%s: the kernel looked", what);
-  else must_fail(what, n);
+  if (n < 0 && errno == EFAULT)
+    hole("%s: the kernel looked", what);
+  else
+    must_fail(what, n);
   snprintf(what, sizeof what, "write memory of %d", pid);
   const ssize_t written = process_vm_writev(pid, &local, 1, &(struct iovec){BAD_POINTER, 1}, 1, 0);
-  if (written < 0 && errno == EFAULT) hole("%s: the kernel looked", what);
-  else must_fail(what, written);
+  if (written < 0 && errno == EFAULT)
+    hole("%s: the kernel looked", what);
+  else
+    must_fail(what, written);
   const int fd = (int)syscall(SYS_pidfd_open, pid, 0);
   for (int number = 0; fd >= 0 && number < 8; ++number) {
     snprintf(what, sizeof what, "take descriptor %d of %d", number, pid);
     const long got = syscall(SYS_pidfd_getfd, fd, number, 0);
-    if (got < 0 && errno == EBADF) hole("%s: the kernel looked", what);
-    else must_fail(what, got);
+    if (got < 0 && errno == EBADF)
+      hole("%s: the kernel looked", what);
+    else
+      must_fail(what, got);
   }
   snprintf(what, sizeof what, "compare with %d", pid);
   must_fail(what, syscall(SYS_kcmp, getpid(), pid, 0, 0, 0));

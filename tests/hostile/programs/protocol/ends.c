@@ -1,6 +1,8 @@
-// tries: to be taken for something else; the argument says how it ends: killed (by itself, as the kernel kills for memory),
+// tries: to be taken for something else; the argument says how it ends: killed (by itself, as the kernel kills for
+// memory),
 //        says_137, says_124, xcpu, stopped, words (an error's words on stderr)
-// must: be told as it was: a signal of its own, an exit code, a stop that its time limit ends; never as a limit it did not meet
+// must: be told as it was: a signal of its own, an exit code, a stop that its time limit ends; never as a limit it did
+// not meet
 #include "../attack.h"
 
 int main(int argc, char** argv) {

@@ -1,5 +1,5 @@
-// tries: to drown who reads; the argument says how: both (streams at once), line (without an end), events (descriptor 3)
-// must: be cut at what is kept, and ended at what is too much; nobody holds it all in memory
+// tries: to drown who reads; the argument says how: both (streams at once), line (without an end), events (descriptor
+// 3) must: be cut at what is kept, and ended at what is too much; nobody holds it all in memory
 #include "../attack.h"
 
 int main(int argc, char** argv) {

@@ -17,19 +17,23 @@ int main(void) {
   for (size_t w = 0; w < sizeof whose / sizeof *whose; ++w) {
     for (int fd = 0; fd < 64; ++fd) {
       char path[60];
-      if (strcmp(whose[w], "parent") == 0) snprintf(path, sizeof path, "/proc/%d/fd/%d", overseer(), fd);
-      else snprintf(path, sizeof path, "/proc/%s/fd/%d", whose[w], fd);
+      if (strcmp(whose[w], "parent") == 0)
+        snprintf(path, sizeof path, "/proc/%d/fd/%d", overseer(), fd);
+      else
+        snprintf(path, sizeof path, "/proc/%s/fd/%d", whose[w], fd);
       if (atoi(whose[w]) == getpid()) continue;
       const int opened = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
       struct stat about;
       // Some kernels open a link of /proc by its name; /dev/null is everybody's.
-      const int is_null = opened >= 0 && fstat(opened, &about) == 0 && S_ISCHR(about.st_mode) && about.st_rdev == makedev(1, 3);
+      const int is_null =
+          opened >= 0 && fstat(opened, &about) == 0 && S_ISCHR(about.st_mode) && about.st_rdev == makedev(1, 3);
       if (opened >= 0 && !is_null) hole("%s opens for writing", path);
       if (opened >= 0) close(opened);
     }
     held("descriptors of %s", whose[w]);
   }
   static const char* const pipes[] = {"/.cloche/in", "/.cloche/out", "/.cloche/channel", "/run/cloche", "/dev/console"};
-  for (size_t i = 0; i < sizeof pipes / sizeof *pipes; ++i) must_fail(pipes[i], open(pipes[i], O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  for (size_t i = 0; i < sizeof pipes / sizeof *pipes; ++i)
+    must_fail(pipes[i], open(pipes[i], O_WRONLY | O_NONBLOCK | O_CLOEXEC));
   return done();
 }

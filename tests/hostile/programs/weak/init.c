@@ -1,7 +1,8 @@
 // Process 1 of a weak place: what a sandbox would be without its walls. It shares its user with the programs, leaves
 // descriptors open, lives in their network with the canaries, and ends no more than the process it started.
 //
-// Usage: init [-u UID] PROGRAM ARGUMENT... [-- PROGRAM ARGUMENT...]...: one after the other, with nothing cleaned between
+// Usage: init [-u UID] PROGRAM ARGUMENT... [-- PROGRAM ARGUMENT...]...: one after the other, with nothing cleaned
+// between
 //
 // All of it is in namespaces of its own (processes, network, mounts, ipc, host name), so that whatever a program does
 // with root's rights it does to this place.
@@ -70,7 +71,9 @@ static void listen_at(const char* name) {
   const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   const int length = snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "%s", name);
-  if (bind(fd, (struct sockaddr*)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) != 0 || listen(fd, 64) != 0) {
+  if (bind(fd, (struct sockaddr*)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) !=
+          0 ||
+      listen(fd, 64) != 0) {
     close(fd);
   }
 }
@@ -116,7 +119,8 @@ static void run(char** argv, int uid) {
   }
   int status = 0;
   for (;;) {
-    const pid_t ended = waitpid(child, &status, 0);
+    // Orphans are reaped on the way: as zombies they would use up the pids of this place.
+    const pid_t ended = waitpid(-1, &status, 0);
     if (ended == child || (ended < 0 && errno != EINTR)) break;
   }
   dprintf(2, "weak: %s ended with status %x\n", argv[0], (unsigned)status);
