@@ -154,6 +154,10 @@ constexpr mode_t place_mode = 0755;
 // Flags of an inode that its owner may set.
 constexpr int users_flags = FS_NODUMP_FL | FS_NOATIME_FL;
 
+// A kernel that has SELinux and no policy lets a file's owner set its label, and take it away; with a policy every file
+// has one, and nobody may take it away.
+bool is_label(std::string_view attribute) { return attribute.starts_with("security."); }
+
 // Extended attributes that the user could have set.
 std::vector<std::string> users_attributes(const std::string& place) {
   std::string names(64 * 1024, '\0');
@@ -161,7 +165,8 @@ std::vector<std::string> users_attributes(const std::string& place) {
   if (size <= 0) return {};
   std::vector<std::string> found;
   for (const auto name : split(std::string_view(names).substr(0, static_cast<std::size_t>(size)), '\0')) {
-    if (name.starts_with("user.") || name.starts_with("system.posix_acl_")) found.emplace_back(name);
+    const bool is_users = name.starts_with("user.") || name.starts_with("system.posix_acl_");
+    if (is_users || is_label(name)) found.emplace_back(name);
   }
   return found;
 }
@@ -233,7 +238,10 @@ bool is_place_of_user(const std::string& place) {
 
 std::vector<std::string> marks_on_place(const std::string& place) {
   std::vector<std::string> found;
-  for (const auto& name : users_attributes(place)) found.push_back("attribute " + name + " of " + place);
+  for (const auto& name : users_attributes(place)) {
+    const bool is_the_hosts = is_label(name) && ::removexattr(place.c_str(), name.c_str()) != 0;
+    if (!is_the_hosts) found.push_back("attribute " + name + " of " + place);
+  }
   struct stat about{};
   if (::stat(place.c_str(), &about) != 0) return {"unreadable " + place};
   if (about.st_uid != ::geteuid()) return found;

@@ -60,9 +60,7 @@ ExecWish wish_of(const ExecFlags& flags) {
   if (flags.tty && (::isatty(STDIN_FILENO) == 0 || ::isatty(STDOUT_FILENO) == 0)) {
     throw SandboxArgumentError("--tty needs a terminal on stdin and stdout, and there is none; leave it out here");
   }
-  if (flags.has_code && wish.language.empty()) {
-    throw SandboxArgumentError("-c needs --language; to run a command, write it behind `--`");
-  }
+  if (flags.has_code && wish.language.empty()) wish.language = "python";
   if (!wish.language.empty() && !flags.has_code) {
     if (wish.words.size() != 1) {
       throw SandboxArgumentError(
@@ -75,7 +73,7 @@ ExecWish wish_of(const ExecFlags& flags) {
   if (flags.has_code && !wish.words.empty())
     throw SandboxArgumentError("there is code in -c and a file or command too");
   if (wish.language.empty() && wish.words.empty() && !flags.tty) {
-    throw SandboxArgumentError("nothing to run: write a command behind `--`, or code with --language and -c");
+    throw SandboxArgumentError("nothing to run: write a command behind `--`, or code with -c");
   }
   return wish;
 }
@@ -171,13 +169,13 @@ void add_exec_command(CLI::App& app, Action& chosen) {
   command->footer(
       "A session that is not there is made. Options of the command itself come after --:\n"
       "  cloche exec demo -- ls -l\n"
-      "  cloche exec demo --language python -c 'print(6 * 7)'\n"
+      "  cloche exec demo -c 'print(6 * 7)'\n"
       "  cloche exec demo --tty\n"
       "At the beginning of a line, ~. leaves a terminal that does not answer.");
   command->add_option("SESSION", flags->wish.session, "Whose sandbox it is")->required()->type_name("SESSION");
   command->add_option("COMMAND", flags->wish.words, "A program and its arguments; with --language, a file of this host")
       ->type_name("FILE");
-  command->add_option("--language", flags->wish.language, "Run code in this language: python, cpp, node, …");
+  command->add_option("--language", flags->wish.language, "Run code in this language: python (the default with -c), cpp, node, …");
   auto* code = command->add_option("-c,--code", flags->wish.code, "The code");
   command
       ->add_option("--stdin", flags->stdin_file,

@@ -290,6 +290,7 @@ CONFORMANCE(ProgramWhoseFileCannotBeWritten_IsRefused_AndNothingIsLeft) {
 }
 
 CONFORMANCE(ProgramWhoseFileHasNoRoom_IsRefused_AndNothingIsLeft) {
+  if (fake_has_no("limit on /tmp")) return;
   in_sandbox([](LiveSandbox& sandbox) -> Task<> {
     (void)co_await run_shell(sandbox, "for i in 1 2 3 4 5 6 7 8; do cat /dev/zero > /tmp/full$i; done 2>/dev/null");
     ExecSpec spec;
@@ -312,9 +313,8 @@ CONFORMANCE(ProgramWhoseFileHasNoRoom_IsRefused_AndNothingIsLeft) {
 
 // What people type first. Debian 12's gVisor refuses a flag that coreutils set.
 CONFORMANCE(ListingAndStatOfFiles_Work) {
-  if (target().is_gvisor() && target().backend == "docker") {
-    GTEST_SKIP() << "(by design): on docker nothing is put into an image's /etc";
-  }
+  if (target().is_gvisor() && target().backend == "docker")
+    CLOCHE_DOES_NOT_APPLY("on docker nothing is put into an image's /etc");
   in_sandbox([](LiveSandbox& sandbox) -> Task<> {
     const auto ran = co_await run_shell(
         sandbox,

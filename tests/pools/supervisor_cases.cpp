@@ -18,7 +18,7 @@ POOLS(SupervisorKilled_EndsItsExecWithAnErrorAndTheProgramWithIt) {
     for (const char* zygote : {"", "python"}) {
       const auto exec = co_await start_sleeper(lease, zygote);
       const auto supervisors = supervisors_of(target(), lease->id().value);
-      EXPECT_EQ(supervisors.size(), 1u);
+      EXPECT_GE(supervisors.size(), 1u);  // the zygote's spare has one, too, and a run that finds it dead has another
       for (const pid_t pid : supervisors) ::kill(pid, SIGKILL);
       const Error error = co_await end_of(*exec);
       EXPECT_EQ(error.code, ErrorCode::internal);

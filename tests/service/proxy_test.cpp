@@ -136,7 +136,7 @@ TEST_P(ProxyApi, WebSocket_IsJoined) {
 }
 
 TEST_P(ProxyApi, SlowServer_IsATimeout) {
-  if (target().runtime != "crun") GTEST_SKIP() << "takes a minute, and is the same everywhere";
+  if (target().runtime != "crun") CLOCHE_DOES_NOT_APPLY("it takes a minute, and is the same everywhere");
   serve([this]() -> Task<> {
     auto server = co_await start_server();
     http::Fields none;

@@ -1,5 +1,6 @@
 #include "backend/docker/hardening.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace cloche::docker {
@@ -32,7 +33,12 @@ TEST(Hardening, EveryWall_IsUp) {
   EXPECT_EQ(at(body, "Privileged"), false);
   EXPECT_EQ(at(body, "CapDrop"), (json::array{"ALL"}));
   EXPECT_EQ(at(body, "CapAdd"), (json::array{"SETUID", "SETGID", "KILL"}));
-  EXPECT_EQ(at(body, "SecurityOpt"), (json::array{"no-new-privileges"}));
+  const json::value options = at(body, "SecurityOpt");
+  EXPECT_THAT(json::texts(&options), testing::ElementsAre("no-new-privileges", testing::StartsWith("seccomp={")));
+  const json::value masked = at(body, "MaskedPaths");
+  EXPECT_THAT(json::texts(&masked), testing::IsSupersetOf({"/proc/kcore", "/proc/interrupts", "/proc/pressure"}));
+  const json::value read_only = at(body, "ReadonlyPaths");
+  EXPECT_THAT(json::texts(&read_only), testing::IsSupersetOf({"/proc/sys", "/proc/sysrq-trigger"}));
   EXPECT_EQ(at(body, "NetworkMode"), "none");
   EXPECT_EQ(at(body, "IpcMode"), "private");
   EXPECT_EQ(json::text(json::find(at(body, "LogConfig"), "Type")), "none");

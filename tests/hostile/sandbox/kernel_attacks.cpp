@@ -22,9 +22,6 @@ Attack namespaces(std::string name, std::string how, int holes) {
           .weak = {.holes = holes}};
 }
 
-const OpenHole rings_on_docker{"docker_runc", "io_uring",
-                               "the engine's own filter, of release 20.10, allows it: give it ours"};
-
 }  // namespace
 
 std::vector<Attack> kernel_attacks() {
@@ -38,7 +35,6 @@ std::vector<Attack> kernel_attacks() {
       {.name = "CallsForRings_AreRefused",
        .argv = {"kernel/syscalls", "io"},
        .harmless_on_gvisor = {"io_uring"},
-       .open = {rings_on_docker},
        .weak = {.holes = 2}},
       calls("CallsOnMemoryPolicy_AreRefused", "memory", 3, {"mbind", "set_mempolicy"}),
       calls("CallsOnLabelsAndHangup_AreRefused", "labels", 1),
@@ -56,7 +52,6 @@ std::vector<Attack> kernel_attacks() {
       {.name = "RingsAndProbes_AreNotThere",
        .argv = {"kernel/rings"},
        .harmless_on_gvisor = {"io_uring"},
-       .open = {rings_on_docker},
        .weak = {.holes = 3}},
       {.name = "OtherSystemCallTables_AreNotServed",
        .argv = {"kernel/other_abi"},

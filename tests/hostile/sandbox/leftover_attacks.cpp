@@ -24,16 +24,12 @@ Attack mark(std::string kind, Weak weak) {
 
 std::vector<Attack> leftover_attacks() {
   std::vector<Attack> all;
-  for (const char* kind :
-       {"Files", "ClosedTree", "DeepTree", "FullDisk", "SystemV", "MessageQueue", "SharedMemory", "LateWriter",
-        "Listener", "AbstractSocket", "Lock", "StartUp", "Schedule", "Key", "MountPoint", "Terminal", "Setuid"}) {
+  for (const char* kind : {"Files", "ClosedTree", "DeepTree", "FullDisk", "SystemV", "MessageQueue", "SharedMemory",
+                           "LateWriter", "Listener", "AbstractSocket", "Lock", "StartUp", "Schedule", "Key",
+                           "MountPoint", "Terminal", "Setuid", "Attributes"}) {
     all.push_back(mark(kind));
   }
   all.push_back(mark("Process", {.uid = 1000}));
-  Attack attributes = mark("Attributes");
-  attributes.open = {
-      {"", "Attributes: ", "where SELinux has no policy an owner may label a place, and a reset leaves the label"}};
-  all.push_back(attributes);
   Attack projects =
       mark("ProjectIds", {.none = "outside of a user namespace of its own this map is the host's and written already"});
   all.push_back(projects);

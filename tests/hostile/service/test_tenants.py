@@ -1,8 +1,10 @@
 """One tenant after another's things: by every route there is, by tokens that are not its own, and by being quick."""
 import json
 import os
+import pathlib
 import re
 import subprocess
+import tempfile
 import time
 
 import house
@@ -267,9 +269,10 @@ def wait_for(condition, seconds=10):
 # --- JWTs ---
 
 @pytest.fixture(scope="module")
-def keys(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("keys")
-    yield tokens.make_rsa_key(directory), tokens.make_rsa_key(directory, "foreign")
+def keys():
+    with tempfile.TemporaryDirectory(prefix="cloche-keys-") as made:
+        directory = pathlib.Path(made)
+        yield tokens.make_rsa_key(directory), tokens.make_rsa_key(directory, "foreign")
 
 
 @pytest.fixture(scope="module")

@@ -87,8 +87,8 @@ class TestDocumentedExamples:
                 manager.destroy_sandbox(Language.PYTHON, sandbox)
                 raise
             manager.release_sandbox(Language.PYTHON, sandbox)
-        result = grade(timeout=1)
-        assert result.exit_code == 124 and "Execution timed out after 1 seconds" in result.stderr
+        result = grade(timeout=4)
+        assert result.exit_code == 124 and "Execution timed out after 4 seconds" in result.stderr
         assert result.stdout == "so far\n"
         assert grade.sandbox.state is SandboxState.STOPPED
         with pytest.raises(ValueError, match="Sandbox not found in active sandboxes"):

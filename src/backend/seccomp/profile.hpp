@@ -4,7 +4,7 @@
 
 #include <boost/json/object.hpp>
 
-namespace cloche::oci {
+namespace cloche {
 
 // crun and runc hand the filter to the host's kernel. gVisor applies it in its own kernel, and knows no other errno
 // than EPERM.
@@ -13,4 +13,4 @@ enum class SeccompDialect { linux_kernel, gvisor };
 // The value of `linux.seccomp` in a bundle.
 boost::json::object seccomp_profile(SeccompDialect dialect);
 
-}  // namespace cloche::oci
+}  // namespace cloche

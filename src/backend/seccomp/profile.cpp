@@ -1,4 +1,4 @@
-#include "backend/oci/seccomp.hpp"
+#include "backend/seccomp/profile.hpp"
 
 #include <boost/json/array.hpp>
 #include <cerrno>
@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace cloche::oci {
+namespace cloche {
 
 namespace {
 
@@ -126,4 +126,4 @@ json::object seccomp_profile(SeccompDialect dialect) {
   return {{"defaultAction", "SCMP_ACT_ERRNO"}, {"architectures", std::move(machines)}, {"syscalls", std::move(rules)}};
 }
 
-}  // namespace cloche::oci
+}  // namespace cloche
