@@ -17,7 +17,12 @@ POOLS(SupervisorKilled_EndsItsExecWithAnErrorAndTheProgramWithIt) {
     pool::Lease lease = co_await lend(manager);
     for (const char* zygote : {"", "python"}) {
       const auto exec = co_await start_sleeper(lease, zygote);
-      const auto supervisors = supervisors_of(target(), lease->id().value);
+      // A zygote's run can be there before its supervisor has its name.
+      auto supervisors = supervisors_of(target(), lease->id().value);
+      for (int i = 0; i < 1000 && supervisors.empty(); ++i) {
+        co_await pause_for(10ms);
+        supervisors = supervisors_of(target(), lease->id().value);
+      }
       EXPECT_GE(supervisors.size(), 1u);  // the zygote's spare has one, too, and a run that finds it dead has another
       for (const pid_t pid : supervisors) ::kill(pid, SIGKILL);
       const Error error = co_await end_of(*exec);
