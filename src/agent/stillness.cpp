@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <ctime>
 
+#include "agent/files/entries.hpp"
+
 namespace cloche::agent {
 
 namespace {
@@ -10,7 +12,7 @@ namespace {
 std::int64_t now_ns() {
   timespec now = {};
   ::clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+  return nanoseconds(now);
 }
 
 }  // namespace

@@ -8,24 +8,11 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "core/embedded_file.hpp"
 #include "core/ids.hpp"
 #include "core/unique_fd.hpp"
 
-asm(".section .rodata\n"
-    ".balign 16\n"
-    ".global cloche_embedded_agent_start\n"
-    ".hidden cloche_embedded_agent_start\n"
-    "cloche_embedded_agent_start:\n"
-    ".incbin \"" CLOCHE_AGENT_BINARY
-    "\"\n"
-    ".global cloche_embedded_agent_end\n"
-    ".hidden cloche_embedded_agent_end\n"
-    "cloche_embedded_agent_end:\n"
-    ".byte 0\n"
-    ".text\n");
-
-extern "C" const char cloche_embedded_agent_start[];
-extern "C" const char cloche_embedded_agent_end[];
+CLOCHE_EMBED_FILE(embedded_agent, CLOCHE_AGENT_BINARY);
 
 namespace cloche {
 
@@ -52,10 +39,7 @@ bool is_complete(const std::string& path, std::size_t size) {
 
 }  // namespace
 
-std::string_view embedded_agent() {
-  return {cloche_embedded_agent_start,
-          static_cast<std::size_t>(cloche_embedded_agent_end - cloche_embedded_agent_start)};
-}
+std::string_view embedded_agent() { return CLOCHE_EMBEDDED(embedded_agent); }
 
 Result<std::string> place_agent(const std::string& state_dir) {
   const std::string_view binary = embedded_agent();

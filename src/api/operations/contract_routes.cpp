@@ -1,20 +1,8 @@
 #include "api/operations/contract_routes.hpp"
 
-// Longer than a string literal may portably be.
-asm(".section .rodata\n"
-    ".global cloche_contract_start\n"
-    ".hidden cloche_contract_start\n"
-    "cloche_contract_start:\n"
-    ".incbin \"" CLOCHE_CONTRACT
-    "\"\n"
-    ".global cloche_contract_end\n"
-    ".hidden cloche_contract_end\n"
-    "cloche_contract_end:\n"
-    ".byte 0\n"
-    ".text\n");
+#include "core/embedded_file.hpp"
 
-extern "C" const char cloche_contract_start[];
-extern "C" const char cloche_contract_end[];
+CLOCHE_EMBED_FILE(contract, CLOCHE_CONTRACT);
 
 namespace cloche::api {
 
@@ -30,9 +18,7 @@ Task<> show(http::Exchange& exchange) {
 
 }  // namespace
 
-std::string_view contract_text() {
-  return {cloche_contract_start, static_cast<std::size_t>(cloche_contract_end - cloche_contract_start)};
-}
+std::string_view contract_text() { return CLOCHE_EMBEDDED(contract); }
 
 void add_contract_routes(http::Router<http::RouteHandler>& router) {
   router.add("GET", "/openapi.yaml",

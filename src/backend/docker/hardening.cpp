@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 
 #include "backend/docker/engine_facts.hpp"
-#include "backend/seccomp/profile.hpp"
+#include "backend/kernel/proc_paths.hpp"
+#include "backend/kernel/seccomp.hpp"
 
 namespace cloche::docker {
 
@@ -53,8 +53,6 @@ json::object ulimit(const char* name, std::uint64_t value) {
   return {{"Name", name}, {"Soft", value}, {"Hard", value}};
 }
 
-json::array texts(std::initializer_list<const char*> all) { return json::array(all.begin(), all.end()); }
-
 // Not the engine's own, which lets more through from release to release: vsock, which leads to the host of a virtual
 // machine, and io_uring, which no filter sees into.
 std::string filter_option() {
@@ -70,12 +68,9 @@ json::object host_config(const SandboxSpec& spec, const ContainerPlan& plan) {
   config["CapDrop"] = json::array{"ALL"};
   config["CapAdd"] = json::array{"SETUID", "SETGID", "KILL"};
   config["SecurityOpt"] = json::array{"no-new-privileges", filter_option()};
-  // The engine's own, and what it leaves open: the host's interrupts and load.
-  config["MaskedPaths"] =
-      texts({"/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats",
-             "/proc/pressure", "/proc/sched_debug", "/proc/scsi", "/proc/timer_list", "/proc/timer_stats",
-             "/sys/devices/virtual/powercap", "/sys/firmware"});
-  config["ReadonlyPaths"] = texts({"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"});
+  // Not the engine's own: it leaves the host's interrupts and load open.
+  config["MaskedPaths"] = json::array(masked_paths.begin(), masked_paths.end());
+  config["ReadonlyPaths"] = json::array(read_only_paths.begin(), read_only_paths.end());
   config["NetworkMode"] = "none";
   config["IpcMode"] = "private";
   config["PidMode"] = "";

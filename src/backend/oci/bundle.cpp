@@ -1,5 +1,7 @@
 #include "backend/oci/bundle.hpp"
 
+#include "backend/kernel/proc_paths.hpp"
+
 #include <algorithm>
 #include <boost/json/array.hpp>
 #include <initializer_list>
@@ -93,11 +95,8 @@ json::object linux_part(const BundleParts& parts) {
       {"namespaces", std::move(namespaces)},
       {"uidMappings", ids},
       {"gidMappings", ids},
-      {"maskedPaths",
-       strings({"/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats",
-                "/proc/pressure", "/proc/sched_debug", "/proc/scsi", "/proc/timer_list", "/proc/timer_stats",
-                "/sys/devices/virtual/powercap", "/sys/firmware"})},
-      {"readonlyPaths", strings({"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"})},
+      {"maskedPaths", json::array(masked_paths.begin(), masked_paths.end())},
+      {"readonlyPaths", json::array(read_only_paths.begin(), read_only_paths.end())},
       {"seccomp", seccomp_profile(parts.seccomp)},
   };
   if (!parts.cgroup_path.empty()) part["cgroupsPath"] = parts.cgroup_path;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "backend/oci/root_plan.hpp"
-#include "backend/seccomp/profile.hpp"
+#include "backend/kernel/seccomp.hpp"
 #include "backend/oci/uid_ranges.hpp"
 #include "sandbox/spec.hpp"
 

@@ -1,27 +1,11 @@
 #include "backend/oci/gvisor_stat.hpp"
 
-#include <cstddef>
+#include "core/embedded_file.hpp"
 
-asm(".section .rodata\n"
-    ".balign 16\n"
-    ".global cloche_gvisor_stat_start\n"
-    ".hidden cloche_gvisor_stat_start\n"
-    "cloche_gvisor_stat_start:\n"
-    ".incbin \"" CLOCHE_GVISOR_STAT
-    "\"\n"
-    ".global cloche_gvisor_stat_end\n"
-    ".hidden cloche_gvisor_stat_end\n"
-    "cloche_gvisor_stat_end:\n"
-    ".byte 0\n"
-    ".text\n");
-
-extern "C" const char cloche_gvisor_stat_start[];
-extern "C" const char cloche_gvisor_stat_end[];
+CLOCHE_EMBED_FILE(gvisor_stat, CLOCHE_GVISOR_STAT);
 
 namespace cloche::oci {
 
-std::string_view gvisor_stat_library() {
-  return {cloche_gvisor_stat_start, static_cast<std::size_t>(cloche_gvisor_stat_end - cloche_gvisor_stat_start)};
-}
+std::string_view gvisor_stat_library() { return CLOCHE_EMBEDDED(gvisor_stat); }
 
 }  // namespace cloche::oci

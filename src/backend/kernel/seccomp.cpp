@@ -1,4 +1,4 @@
-#include "backend/seccomp/profile.hpp"
+#include "backend/kernel/seccomp.hpp"
 
 #include <boost/json/array.hpp>
 #include <cerrno>
