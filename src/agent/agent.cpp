@@ -23,7 +23,7 @@
 #include "agent/server_link.hpp"
 #include "agent/tcp_stream.hpp"
 #include "agent/version.hpp"
-#include "agent/zygotes.hpp"
+#include "agent/zygote/zygotes.hpp"
 #include "wire/exec_messages.hpp"
 #include "wire/file_messages.hpp"
 

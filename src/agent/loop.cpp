@@ -22,12 +22,7 @@ Loop::Loop() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
 }
 
 Loop::Watch Loop::watch(int fd, std::uint32_t events, std::function<void(std::uint32_t)> on_ready) {
-  auto entry = std::make_shared<Entry>(Entry{fd, 0, std::move(on_ready)});
-  epoll_event event{};
-  event.data.ptr = entry.get();
-  event.events = 0;
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) die("epoll_ctl add");
-  Watch watch(this, std::move(entry));
+  Watch watch(this, std::make_shared<Entry>(Entry{fd, 0, std::move(on_ready)}));
   watch.want(events);
   return watch;
 }
@@ -43,17 +38,18 @@ Loop::Watch& Loop::Watch::operator=(Watch&& other) noexcept {
 
 void Loop::Watch::want(std::uint32_t events) {
   if (!entry_ || entry_->events == events) return;
+  // EPOLLHUP and EPOLLERR come unasked, again and again: a paused descriptor is not in epoll at all.
+  const int operation = entry_->events == 0 ? EPOLL_CTL_ADD : events == 0 ? EPOLL_CTL_DEL : EPOLL_CTL_MOD;
   entry_->events = events;
   epoll_event event{};
   event.data.ptr = entry_.get();
   event.events = events;
-  if (::epoll_ctl(loop_->epoll_.get(), EPOLL_CTL_MOD, entry_->fd, &event) != 0) die("epoll_ctl mod");
+  if (::epoll_ctl(loop_->epoll_.get(), operation, entry_->fd, &event) != 0) die("epoll_ctl");
 }
 
 void Loop::Watch::reset() {
   if (!entry_) return;
-  ::epoll_ctl(loop_->epoll_.get(), EPOLL_CTL_DEL, entry_->fd, nullptr);
-  entry_->fd = -1;
+  if (std::exchange(entry_->events, 0) != 0) ::epoll_ctl(loop_->epoll_.get(), EPOLL_CTL_DEL, entry_->fd, nullptr);
   loop_->removed_.push_back(std::move(entry_));
 }
 
@@ -91,10 +87,8 @@ void Loop::run() {
     if (n < 0 && errno != EINTR) die("epoll_wait");
     for (int i = 0; i < n; ++i) {
       auto* entry = static_cast<Entry*>(events[static_cast<std::size_t>(i)].data.ptr);
-      if (entry->fd < 0) continue;  // removed by an earlier callback of this round
-      // EPOLLHUP and EPOLLERR come unasked; a paused descriptor must not spin on them.
-      const auto ready = events[static_cast<std::size_t>(i)].events;
-      if (entry->events != 0) entry->on_ready(ready);
+      if (entry->events == 0) continue;  // removed or paused by an earlier callback of this round
+      entry->on_ready(events[static_cast<std::size_t>(i)].events);
     }
     dispatch_timers();
     for (auto work = std::exchange(later_, {}); auto& call : work) call();

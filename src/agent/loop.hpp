@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/unique_fd.hpp"
@@ -40,7 +41,7 @@ class Loop {
  private:
   struct Entry {
     int fd = -1;
-    std::uint32_t events = 0;
+    std::uint32_t events = 0;  // none when paused or removed, and then epoll does not know of it
     std::function<void(std::uint32_t)> on_ready;
   };
   using Timers = std::multimap<Clock::time_point, std::shared_ptr<std::function<void()>>>;

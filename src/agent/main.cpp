@@ -1,4 +1,6 @@
-// The program inside every sandbox. `init` is how a backend starts it; a zygote's run starts it with `supervise`.
+// The program inside every sandbox. `init` is how a backend starts it; what watches a zygote's run starts it with
+// `supervise`.
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -7,11 +9,30 @@
 #include "agent/supervisor.hpp"
 #include "agent/version.hpp"
 
+namespace {
+
+// As zygote/watcher.c writes it: limits, start and end in microseconds of the monotonic clock, the end's status.
+cloche::agent::Watched watched(char** texts) {
+  using std::chrono::microseconds;
+  using Time = std::chrono::steady_clock::time_point;
+  const auto number = [texts](int i) { return std::strtoull(texts[i], nullptr, 10); };
+  cloche::agent::Watched seen{
+      .limits = {.wall_ms = number(0), .cpu_ms = number(1)}, .started = Time(microseconds(number(2))), .ended = {}};
+  if (number(3) != 0) seen.ended = Time(microseconds(number(3)));
+  seen.status = static_cast<int>(number(4));
+  return seen;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   const std::string_view verb = argc > 1 ? argv[1] : "";
   if (verb == "init") cloche::agent::run_agent();
   if (verb == "supervise" && argc == 4) {
     cloche::agent::supervise_existing(static_cast<pid_t>(std::atoi(argv[3])), std::atoi(argv[2]));
+  }
+  if (verb == "supervise" && argc == 9) {
+    cloche::agent::supervise_watched(static_cast<pid_t>(std::atoi(argv[3])), std::atoi(argv[2]), watched(argv + 4));
   }
   if (verb == "version") {
     std::printf("cloche-agent %s\n", cloche::agent::version);

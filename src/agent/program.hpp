@@ -9,7 +9,7 @@
 #include "agent/pumps.hpp"
 #include "agent/stillness.hpp"
 #include "agent/supervised.hpp"
-#include "agent/zygotes.hpp"
+#include "agent/zygote/zygotes.hpp"
 #include "core/result.hpp"
 #include "wire/exec_messages.hpp"
 

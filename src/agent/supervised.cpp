@@ -1,14 +1,44 @@
 #include "agent/supervised.hpp"
 
+#include <signal.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 
 #include "agent/descriptors.hpp"
-#include "wire/codec.hpp"
 
 namespace cloche::agent {
+
+namespace {
+
+// Without the output's totals, which the supervisor does not know.
+wire::ExecEnded told_end(const SupervisorReport& report) {
+  wire::ExecEnded ended;
+  ended.stopped = static_cast<wire::StopReason>(report.stopped);
+  ended.wall_us = report.wall_us;
+  ended.user_us = report.user_us;
+  ended.system_us = report.system_us;
+  ended.peak_rss_bytes = report.peak_rss_bytes;
+  if (report.error != 0) {
+    ended.end = wire::EndKind::not_started;
+    ended.error = static_cast<std::uint32_t>(report.error);
+    ended.failed_step = report.failed_step;
+  } else if (report.status == -1) {
+    // It would not die in time; what can be said is that it was killed.
+    ended.end = wire::EndKind::signalled;
+    ended.signal = SIGKILL;
+  } else if (WIFSIGNALED(report.status)) {
+    ended.end = wire::EndKind::signalled;
+    ended.signal = static_cast<std::uint32_t>(WTERMSIG(report.status));
+  } else {
+    ended.exit_code = static_cast<std::uint32_t>(WEXITSTATUS(report.status));
+  }
+  return ended;
+}
+
+}  // namespace
 
 Result<std::pair<UniqueFd, UniqueFd>> Supervised::make_control() {
   int pair[2];
@@ -45,21 +75,19 @@ void Supervised::command(const SupervisorCommand& command) {
 }
 
 void Supervised::on_readable() {
-  char buffer[4096];
-  ssize_t n = ::recv(control_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
+  SupervisorReport report{};
+  ssize_t n = ::recv(control_.get(), &report, sizeof report, MSG_DONTWAIT);
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
   // ECONNRESET is said when the supervisor ended before it read our last command: once on Linux, each time on gVisor.
   // Its own last words are still there on Linux.
-  if (n < 0 && errno == ECONNRESET) n = ::recv(control_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
-  if (n <= 0) {
+  if (n < 0 && errno == ECONNRESET) n = ::recv(control_.get(), &report, sizeof report, MSG_DONTWAIT);
+  if (n != sizeof report) {
     watch_.reset();
     return events_.ended(fail(ErrorCode::internal, "the program's supervisor was lost"));
   }
-  const std::string_view bytes(buffer, static_cast<std::size_t>(n));
-  if (const auto started = wire::decode<wire::ExecStarted>(bytes))
-    return events_.started(static_cast<pid_t>(started->pid));
+  if (report.has_ended == 0) return events_.started(report.pid);
   watch_.reset();
-  events_.ended(wire::decode<wire::ExecEnded>(bytes));
+  events_.ended(told_end(report));
 }
 
 }  // namespace cloche::agent

@@ -13,14 +13,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <optional>
-#include <string>
 #include <thread>
 
 #include "agent/identity.hpp"
 #include "agent/process_table.hpp"
 #include "core/unique_fd.hpp"
-#include "wire/codec.hpp"
 
 namespace cloche::agent {
 
@@ -38,7 +37,8 @@ std::uint64_t in_us(const timeval& time) {
 
 class Supervisor {
  public:
-  Supervisor(int control, SupervisorLimits limits) : control_(control), limits_(limits), started_(Clock::now()) {
+  Supervisor(int control, SupervisorLimits limits, Clock::time_point started = Clock::now())
+      : control_(control), limits_(limits), started_(started) {
     sigset_t child;
     ::sigemptyset(&child);
     ::sigaddset(&child, SIGCHLD);
@@ -74,7 +74,13 @@ class Supervisor {
 
   void adopt(pid_t program) {
     program_ = program;
-    tell(wire::ExecStarted{.exec_id = 0, .pid = static_cast<std::uint32_t>(program)});
+    tell(SupervisorReport{.pid = program});
+  }
+
+  void take_over(pid_t program, const Watched& watched) {
+    program_ = program;
+    ended_at_ = watched.ended;
+    if (watched.ended) status_ = watched.status;
   }
 
   // Until the program has ended or must end; then ends the tree.
@@ -96,36 +102,24 @@ class Supervisor {
     if (abandoned_) return;
     rusage usage{};
     ::getrusage(RUSAGE_CHILDREN, &usage);
-    ended_.stopped = stopped_;
+    ended_.has_ended = 1;
+    ended_.pid = program_;
+    ended_.status = status_.value_or(-1);
+    ended_.stopped = static_cast<std::uint32_t>(stopped_);
     ended_.wall_us = static_cast<std::uint64_t>(
         std::chrono::duration_cast<std::chrono::microseconds>(ended_at_.value_or(Clock::now()) - started_).count());
     ended_.user_us = in_us(usage.ru_utime);
     ended_.system_us = in_us(usage.ru_stime);
     ended_.peak_rss_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
-    if (status_ && WIFSIGNALED(*status_)) {
-      ended_.end = wire::EndKind::signalled;
-      ended_.signal = static_cast<std::uint32_t>(WTERMSIG(*status_));
-    } else if (status_) {
-      ended_.exit_code = static_cast<std::uint32_t>(WEXITSTATUS(*status_));
-    } else if (program_ > 0) {
-      // It would not die in time; what can be said is that it was killed.
-      ended_.end = wire::EndKind::signalled;
-      ended_.signal = SIGKILL;
-    }
     tell(ended_);
   }
 
  private:
-  template <class Message>
-  void tell(const Message& message) {
-    const std::string bytes = wire::encode(message);
-    ::send(control_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-  }
+  void tell(const SupervisorReport& report) const { ::send(control_, &report, sizeof report, MSG_NOSIGNAL); }
 
   void not_started(const char* step, int error) {
-    ended_.end = wire::EndKind::not_started;
-    ended_.error = static_cast<std::uint32_t>(error);
-    ended_.failed_step = step;
+    ended_.error = error;
+    std::snprintf(ended_.failed_step, sizeof ended_.failed_step, "%s", step);
   }
 
   void drain_signals() {
@@ -254,7 +248,7 @@ class Supervisor {
   std::optional<Clock::time_point> ended_at_;
   wire::StopReason stopped_ = wire::StopReason::none;
   bool abandoned_ = false;
-  wire::ExecEnded ended_;
+  SupervisorReport ended_{};
 };
 
 }  // namespace
@@ -262,7 +256,7 @@ class Supervisor {
 void supervise_new(const wire::ExecRequest& request, const ProgramFds& fds, int control) {
   ::prctl(PR_SET_NAME, "cloche-super", 0, 0, 0);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-  Supervisor supervisor(control, {request.wall_ms, request.cpu_ms});
+  Supervisor supervisor(control, {.wall_ms = request.wall_ms, .cpu_ms = request.cpu_ms});
   supervisor.launch(request, fds);
   supervisor.watch();
   supervisor.tell_end();
@@ -272,13 +266,23 @@ void supervise_new(const wire::ExecRequest& request, const ProgramFds& fds, int 
 void supervise_existing(pid_t program, int control) {
   hide_memory();
   ::prctl(PR_SET_NAME, "cloche-super", 0, 0, 0);
-  SupervisorLimits limits;
+  SupervisorLimits limits{};
   if (::recv(control, &limits, sizeof limits, 0) != sizeof limits) {
     ::kill(program, SIGKILL);
     ::_exit(1);
   }
   Supervisor supervisor(control, limits);
   supervisor.adopt(program);
+  supervisor.watch();
+  supervisor.tell_end();
+  ::_exit(0);
+}
+
+void supervise_watched(pid_t program, int control, const Watched& watched) {
+  hide_memory();
+  ::prctl(PR_SET_NAME, "cloche-super", 0, 0, 0);
+  Supervisor supervisor(control, watched.limits, watched.started);
+  supervisor.take_over(program, watched);
   supervisor.watch();
   supervisor.tell_end();
   ::_exit(0);

@@ -8,9 +8,12 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 
 #include "agent/launch.hpp"
+#include "agent/supervisor_words.h"
 #include "wire/exec_messages.hpp"
 
 namespace cloche::agent {
@@ -23,18 +26,20 @@ struct SupervisorCommand {
   wire::SignalTarget target = wire::SignalTarget::group;
 };
 
-struct SupervisorLimits {
-  std::uint64_t wall_ms = 0;
-  std::uint64_t cpu_ms = 0;
-};
-
-// Supervisor to agent: an encoded ExecStarted, then an encoded ExecEnded (without the output's totals).
-
 // In a forked child: starts the program and supervises it.
 [[noreturn]] void supervise_new(const wire::ExecRequest& request, const ProgramFds& fds, int control);
 
-// In a process that was made a subreaper and has forked the program already (a zygote's run). Limits come over the
-// control socket as a SupervisorLimits.
+// In a process that was made a subreaper and has forked the program already (a zygote's run). The program begins when
+// its limits come over the control socket.
 [[noreturn]] void supervise_existing(pid_t program, int control);
+
+// What a watcher has seen of a program when it becomes its supervisor (zygote/watcher.c).
+struct Watched {
+  SupervisorLimits limits{};
+  std::chrono::steady_clock::time_point started;
+  std::optional<std::chrono::steady_clock::time_point> ended;
+  int status = 0;  // where it has ended
+};
+[[noreturn]] void supervise_watched(pid_t program, int control, const Watched& watched);
 
 }  // namespace cloche::agent

@@ -1,4 +1,4 @@
-#include "agent/zygotes.hpp"
+#include "agent/zygote/zygotes.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -18,6 +18,7 @@
 #include "agent/figures_script.hpp"
 #include "agent/identity.hpp"
 #include "agent/script_start_script.hpp"
+#include "agent/zygote/programs.hpp"
 #include "agent/zygote_script.hpp"
 
 namespace cloche::agent {
@@ -108,6 +109,19 @@ Answer take_answer(int control) {
   return n < 0 && (errno == EAGAIN || errno == EINTR) ? Answer::none_yet : Answer::gone;
 }
 
+// Descriptors by which the zygote's own programs are reached, or -1.
+struct Programs {
+  UniqueFd library;
+  UniqueFd watcher;
+};
+Programs open_programs() {
+  auto library = program_file("fork_run", fork_run_library());
+  auto watcher = program_file("watcher", watcher_program());
+  // One without the other is of no use.
+  if (!library || !watcher) return {};
+  return {std::move(*library), std::move(*watcher)};
+}
+
 [[noreturn]] void become_zygote(const wire::ZygoteRequest& request, int control, const std::string& agent_path) {
   ::prctl(PR_SET_NAME, "cloche-zygote", 0, 0, 0);
   const int null = ::open("/dev/null", O_RDWR);
@@ -115,13 +129,21 @@ Answer take_answer(int control) {
   ::fcntl(control, F_SETFD, 0);
   ::close_range(3, static_cast<unsigned>(control) - 1, 0);
   ::close_range(static_cast<unsigned>(control) + 1, ~0U, 0);
+  const Programs programs = open_programs();
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   [[maybe_unused]] const int entered = ::chdir("/");
   const std::string script_start = std::string(figures_script) + script_start_script;
-  std::vector<std::string> argv{request.interpreter, "-c",        zygote_script, std::to_string(control), agent_path,
-                                request.harness,     script_start};
+  std::vector<std::string> argv{request.interpreter,
+                                "-c",
+                                zygote_script,
+                                std::to_string(control),
+                                agent_path,
+                                request.harness,
+                                script_start,
+                                std::to_string(programs.library.get()),
+                                std::to_string(programs.watcher.get())};
   argv.insert(argv.end(), request.imports.begin(), request.imports.end());
   std::vector<char*> pointers;
   for (auto& text : argv) pointers.push_back(text.data());
@@ -255,16 +277,14 @@ Result<std::unique_ptr<Supervised>> Zygotes::fork(const wire::ExecRequest& reque
   }
   // Closed any sooner, with words of the fork's unread, it would take along what the fork has not read yet.
   const auto handed_over_by = std::make_shared<UniqueFd>(std::move(spare->run));
-  SupervisedEvents and_replace{
+  SupervisedEvents and_keep{
       .started = std::move(events.started),
-      // The next spare is forked when this run no longer needs the processor.
-      .ended =
-          [this, handed_over_by, told = std::move(events.ended)](Result<wire::ExecEnded> ended) {
-            loop_.later([this] { replace_spares(); });
-            told(std::move(ended));
-          },
+      .ended = [handed_over_by,
+                told = std::move(events.ended)](Result<wire::ExecEnded> ended) { told(std::move(ended)); },
   };
-  return std::make_unique<Supervised>(loop_, std::move(spare->supervisor), std::move(and_replace));
+  // The next one is forked beside this run: when it has ended, its caller may be back at once.
+  loop_.later([this] { replace_spares(); });
+  return std::make_unique<Supervised>(loop_, std::move(spare->supervisor), std::move(and_keep));
 }
 
 void Zygotes::on_answer(const std::string& name) {
