@@ -182,6 +182,7 @@ Result<std::unique_ptr<Stream>> Background::open_start(ServerLink& link, wire::S
     return fail(ErrorCode::limit_reached,
                 "there are " + std::to_string(most) + " background execs already; collect those that have ended");
   }
+  if (request.look) return fail(ErrorCode::invalid_argument, "nobody would be there to be told what has changed");
   if (request.keep_bytes == 0) request.keep_bytes = default_keep;
   auto exec = std::make_shared<BackgroundExec>(next_id_++, request);
   CLOCHE_CHECK(exec->start(loop_, zygotes_, stillness_, request));

@@ -1,14 +1,52 @@
 #include "agent/exec_stream.hpp"
 
+#include <utility>
+#include <vector>
+
+#include "agent/files/moment.hpp"
+#include "agent/quick_look.hpp"
+
 namespace cloche::agent {
 
 namespace {
 
 class ExecStream final : public Stream {
  public:
-  using Stream::Stream;
+  ExecStream(ServerLink& link, wire::StreamId id, Loop& loop, Zygotes& zygotes, Stillness& stillness)
+      : Stream(link, id), loop_(loop), zygotes_(zygotes), stillness_(stillness) {}
 
-  Status start(Loop& loop, Zygotes& zygotes, Stillness& stillness, const wire::ExecRequest& request) {
+  Status start(const wire::ExecRequest& request) {
+    if (!request.look) return begin(request);
+    look_ = request.look;
+    look_->op = wire::FileOp::changes;
+    const Moment mark(stillness_.last_change(place_of(*look_)));
+    look_->since_ns = mark.nanoseconds();
+    if (mark.has_passed()) return begin(request);
+    begin_after(mark, request);
+    return {};
+  }
+
+  void on_message(std::string_view bytes) override {
+    when_begun([this, message = std::string(bytes)] { steer(*program_, message); });
+  }
+  void on_data(std::uint8_t, std::string_view bytes) override {
+    if (program_) return program_->write_stdin(bytes);
+    when_begun([this, input = std::string(bytes)] { program_->write_stdin(input); });
+  }
+  void on_eof(std::uint8_t) override {
+    when_begun([this] { program_->close_stdin(); });
+  }
+  void on_writable(std::uint8_t lane) override {
+    when_begun([this, lane] { program_->resume(lane); });
+  }
+  void on_cancel() override {
+    when_begun([this] { program_->stop(wire::StopReason::cancelled); });
+  }
+
+ private:
+  static constexpr std::chrono::microseconds between_looks{500};
+
+  Status begin(const wire::ExecRequest& request) {
     Program::Events events{
         .started = [this](pid_t pid) { send(wire::ExecStarted{.pid = static_cast<std::uint32_t>(pid)}); },
         .room = [this](std::uint8_t lane) { return sendable(lane); },
@@ -17,23 +55,43 @@ class ExecStream final : public Stream {
         .stdin_taken = [this](std::size_t bytes) { return_credit(wire::lane::in, bytes); },
         .ended = [this](Result<wire::ExecEnded> ended) { on_ended(std::move(ended)); },
     };
-    CLOCHE_TRY(program_, Program::start(loop, zygotes, stillness, request, std::move(events)));
+    CLOCHE_TRY(program_, Program::start(loop_, zygotes_, stillness_, request, std::move(events)));
     return {};
   }
 
-  void on_message(std::string_view bytes) override { steer(*program_, bytes); }
-  void on_data(std::uint8_t, std::string_view bytes) override { program_->write_stdin(bytes); }
-  void on_eof(std::uint8_t) override { program_->close_stdin(); }
-  void on_writable(std::uint8_t lane) override { program_->resume(lane); }
-  void on_cancel() override { program_->stop(wire::StopReason::cancelled); }
+  void begin_after(const Moment& mark, const wire::ExecRequest& request) {
+    patience_ = loop_.after(between_looks, [this, mark, request] {
+      if (closed()) return;
+      if (!mark.has_passed()) return begin_after(mark, request);
+      if (const auto begun = begin(request); !begun) return close(begun.error());
+      for (const auto& call : std::exchange(until_begun_, {})) call();
+    });
+  }
 
- private:
+  void when_begun(std::function<void()> call) {
+    if (program_) return call();
+    until_begun_.push_back(std::move(call));
+  }
+
   void on_ended(Result<wire::ExecEnded> ended) {
     if (!ended) return close(ended.error());
+    if (look_) look(*ended);
     send(*ended);
     close();
   }
 
+  void look(wire::ExecEnded& ended) {
+    ended.mark_ns = look_->since_ns;
+    auto replies = look_quickly(*look_, stillness_);
+    if (replies && replies->size() == 1) ended.changes = std::move(replies->front());
+  }
+
+  Loop& loop_;
+  Zygotes& zygotes_;
+  Stillness& stillness_;
+  std::optional<wire::FileRequest> look_;
+  Loop::Timer patience_;
+  std::vector<std::function<void()>> until_begun_;
   std::unique_ptr<Program> program_;
 };
 
@@ -49,8 +107,8 @@ void steer(Program& program, std::string_view message) {
 
 Result<std::unique_ptr<Stream>> open_exec_stream(ServerLink& link, wire::StreamId id, Loop& loop, Zygotes& zygotes,
                                                  Stillness& stillness, const wire::ExecRequest& request) {
-  auto stream = std::make_unique<ExecStream>(link, id);
-  CLOCHE_CHECK(stream->start(loop, zygotes, stillness, request));
+  auto stream = std::make_unique<ExecStream>(link, id, loop, zygotes, stillness);
+  CLOCHE_CHECK(stream->start(request));
   return stream;
 }
 

@@ -53,8 +53,6 @@ Status write_message(int fd, std::string_view message) {
   ::_exit(told ? 0 : 1);
 }
 
-std::string place_of(const wire::FileRequest& request) { return request.root + '\0' + request.path; }
-
 // What is removed by `changes` is not in the tree that it looks at.
 bool changes_files(wire::FileOp op) {
   switch (op) {
@@ -221,9 +219,8 @@ Result<std::unique_ptr<Stream>> open_file_stream(ServerLink& link, wire::StreamI
     mark->look();
     return mark;
   }
-  auto look = request.op == wire::FileOp::changes ? stillness.look_at(place_of(request)) : std::nullopt;
-  if (const auto replies = look ? look_quickly(request) : std::nullopt) {
-    if (replies->back().moment_ns != 0) stillness.found(std::move(*look), replies->back().moment_ns);
+  const bool is_look = request.op == wire::FileOp::changes;
+  if (const auto replies = is_look ? look_quickly(request, stillness) : std::nullopt) {
     auto stream = std::make_unique<QuickStream>(link, id);
     for (const auto& reply : *replies) stream->send(reply);
     stream->close();

@@ -5,11 +5,16 @@
 #include <optional>
 #include <vector>
 
+#include "agent/stillness.hpp"
 #include "wire/file_messages.hpp"
 
 namespace cloche::agent {
 
-// The replies to a request for `changes`; nullopt where a worker has to look. Only while nobody is at work.
-std::optional<std::vector<wire::FileReply>> look_quickly(const wire::FileRequest& request);
+// Which tree a request is about, as Stillness tells them apart.
+std::string place_of(const wire::FileRequest& request);
+
+// The replies to a request for `changes`; nullopt where a worker has to look: while somebody is at work, and in a tree
+// that is not small.
+std::optional<std::vector<wire::FileReply>> look_quickly(const wire::FileRequest& request, Stillness& stillness);
 
 }  // namespace cloche::agent

@@ -240,7 +240,7 @@ std::vector<std::string> marks_on_place(const std::string& place) {
   std::vector<std::string> found;
   for (const auto& name : users_attributes(place)) {
     const bool is_the_hosts = is_label(name) && ::removexattr(place.c_str(), name.c_str()) != 0;
-    if (!is_the_hosts) found.push_back("attribute " + name + " of " + place);
+    if (!is_the_hosts) found.emplace_back("attribute ").append(name).append(" of ").append(place);
   }
   struct stat about{};
   if (::stat(place.c_str(), &about) != 0) return {"unreadable " + place};

@@ -72,6 +72,7 @@ Task<Result<std::variant<ExecOutput, Outcome>>> Exec::next(Deadline deadline) {
       }
       auto ended = wire::decode<wire::ExecEnded>(message->bytes);
       if (!ended) co_return fail(ErrorCode::protocol, "the sandbox's agent said something unknown of an exec");
+      CLOCHE_CO_CHECK(see(*ended));
       const std::uint64_t oom_kills = co_await ledger_->claim(ended->oom_kills, suspicion_of(*ended));
       outcome_ = classify(*ended, oom_kills);
       continue;
@@ -80,6 +81,14 @@ Task<Result<std::variant<ExecOutput, Outcome>>> Exec::next(Deadline deadline) {
       co_return fail(ErrorCode::protocol, "the sandbox's agent did not say how the program ended");
     }
   }
+}
+
+Status Exec::see(wire::ExecEnded& ended) {
+  if (ended.mark_ns == 0) return {};
+  seen_ = Seen{ended.mark_ns, {}};
+  if (!ended.changes) return {};
+  CLOCHE_TRY(seen_->changes, told_changes(std::move(*ended.changes), caps_.changes));
+  return {};
 }
 
 Task<Result<std::variant<ExecOutput, Outcome>>> Exec::on_lost(Error error) {

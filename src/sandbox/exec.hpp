@@ -12,6 +12,7 @@
 #include "core/task.hpp"
 #include "sandbox/agent_link.hpp"
 #include "sandbox/exec_spec.hpp"
+#include "sandbox/files.hpp"
 
 namespace cloche {
 
@@ -68,8 +69,16 @@ class Exec {
   struct Caps {
     std::uint64_t output = 0;  // of stdout and of stderr
     std::uint64_t events = 0;
+    ChangeCaps changes;
   };
   Exec(std::unique_ptr<AgentStream> stream, std::shared_ptr<OomLedger> ledger, Caps caps);
+
+  // Where it was started with a look, and has ended: since when, and what was found if that was quick.
+  struct Seen {
+    std::int64_t since_ns = 0;
+    std::optional<EntryList> changes;
+  };
+  const std::optional<Seen>& seen() const { return seen_; }
 
   // Waits until the program has started, and so has a pid, or could not be. For background execs.
   Task<Status> wait_started(Deadline deadline);
@@ -77,6 +86,7 @@ class Exec {
  private:
   Task<Result<std::variant<ExecOutput, Outcome>>> on_lost(Error error);
   Status count(std::uint8_t lane, std::size_t bytes);
+  Status see(wire::ExecEnded& ended);
 
   std::unique_ptr<AgentStream> stream_;
   std::shared_ptr<OomLedger> ledger_;
@@ -86,6 +96,7 @@ class Exec {
   std::uint32_t pid_ = 0;
   std::uint64_t background_id_ = 0;
   std::optional<Outcome> outcome_;
+  std::optional<Seen> seen_;
 };
 
 }  // namespace cloche

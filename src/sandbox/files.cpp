@@ -325,22 +325,35 @@ Task<Result<std::int64_t>> Files::mark(FilePath path, Deadline deadline) {
   co_return reply->moment_ns;
 }
 
-Task<Result<EntryList>> Files::changes(FilePath path, std::int64_t since, ChangeCaps caps, std::string discard,
-                                       Deadline deadline) {
+wire::FileRequest Files::changes_request(FilePath path, const ChangeCaps& caps, std::string discard) const {
   auto ask = request(wire::FileOp::changes, std::move(path));
   ask.discard = std::move(discard);
-  ask.since_ns = since;
   ask.max_results = caps.told;
   ask.max_entries = caps.looked_at;
+  return ask;
+}
+
+Task<Result<EntryList>> Files::changes(FilePath path, std::int64_t since, ChangeCaps caps, std::string discard,
+                                       Deadline deadline) {
+  auto ask = changes_request(std::move(path), caps, std::move(discard));
+  ask.since_ns = since;
   Sink sink = throw_away;
   auto reply = co_await perform(std::move(ask), nullptr, std::move(sink), deadline);
   if (!reply) co_return fail(std::move(reply).error());
-  CLOCHE_CO_CHECK(check_names(reply->entries));
+  co_return told_changes(std::move(*reply), caps);
+}
+
+Result<EntryList> told_changes(wire::FileReply reply, const ChangeCaps& caps) {
+  if (reply.entries.size() > caps.told) {
+    return fail(ErrorCode::protocol, "the sandbox's agent told of more changes than it was asked for");
+  }
+  CLOCHE_CHECK(check_sizes(reply));
+  CLOCHE_CHECK(check_names(reply.entries));
   EntryList result;
-  result.entries = std::move(reply->entries);
+  result.entries = std::move(reply.entries);
   // What the user's own rights do not reach was not looked at either.
-  result.cut = reply->cut || reply->skipped > 0;
-  co_return result;
+  result.cut = reply.cut || reply.skipped > 0;
+  return result;
 }
 
 }  // namespace cloche

@@ -69,6 +69,8 @@ struct ChangeCaps {
   std::uint64_t told = 10'000;
   std::uint64_t looked_at = 50'000;  // names in the tree, changed or not
 };
+// What an agent told of changes, once it has been checked.
+Result<EntryList> told_changes(wire::FileReply reply, const ChangeCaps& caps);
 
 struct GrepResult {
   std::vector<GrepMatch> matches;
@@ -128,6 +130,9 @@ class Files {
   // Symbolic links are not followed. `discard`, an absolute path elsewhere, is removed first, with all below it.
   Task<Result<EntryList>> changes(FilePath path, std::int64_t since, ChangeCaps caps, std::string discard,
                                   Deadline deadline = Deadline::never());
+
+  // The request behind `changes`, but for the mark.
+  wire::FileRequest changes_request(FilePath path, const ChangeCaps& caps, std::string discard) const;
 
   Files(AgentLink& link, std::uint32_t uid, std::uint32_t gid) : link_(link), uid_(uid), gid_(gid) {}
 

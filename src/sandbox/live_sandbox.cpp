@@ -98,18 +98,22 @@ Task<Result<std::unique_ptr<LiveSandbox>>> LiveSandbox::open(std::unique_ptr<Enc
 }
 
 Task<Result<std::unique_ptr<Exec>>> LiveSandbox::start(ExecSpec spec, Deadline deadline) {
-  return start(std::move(spec), std::nullopt, deadline);
+  Along nothing;
+  return start(std::move(spec), std::move(nothing), deadline);
 }
 
-Task<Result<std::unique_ptr<Exec>>> LiveSandbox::start(ExecSpec spec, std::optional<StartFile> file,
-                                                       Deadline deadline) {
+Task<Result<std::unique_ptr<Exec>>> LiveSandbox::start(ExecSpec spec, Along along, Deadline deadline) {
   const Kernel kernel = runtime().find("runsc") == std::string::npos ? Kernel::shared : Kernel::own;
   auto request = to_request(spec, enclosure_->spec(), limits_, kernel);
   if (!request) co_return fail(std::move(request).error());
-  request->file = std::move(file);
+  request->file = std::move(along.file);
+  Exec::Caps caps;
+  if (along.look) {
+    caps.changes = along.look->caps;
+    request->look = files().changes_request(std::move(along.look->place), caps.changes, std::move(along.look->discard));
+  }
   auto stream = link_->open(wire::encode(*request));
   if (!stream) co_return fail(std::move(stream).error());
-  Exec::Caps caps;
   caps.output = request->keep_bytes;
   if (request->events) caps.events = request->events->keep_bytes;
   auto exec = std::make_unique<Exec>(std::move(*stream), ledger_, caps);

@@ -57,10 +57,22 @@ class LiveSandbox {
 
   // Starts a program. With Stdin::bytes the input is sent while the output is read.
   Task<Result<std::unique_ptr<Exec>>> start(ExecSpec spec, Deadline deadline = Deadline::never());
-  // The same; a file is written first, in the same breath. An error of the writing comes with the exec's first event.
+  // What can go along with a start, in the same breath.
   using StartFile = wire::StartFile;
   static constexpr std::size_t largest_start_file = 256 * 1024;
-  Task<Result<std::unique_ptr<Exec>>> start(ExecSpec spec, std::optional<StartFile> file, Deadline deadline);
+  struct Along {
+    // Written first. An error of the writing comes with the exec's first event.
+    std::optional<StartFile> file;
+    // What changes in a tree while the program runs, as Files::mark and Files::changes find it. See Exec::seen. Not for
+    // programs in the background.
+    struct Look {
+      FilePath place;
+      ChangeCaps caps;
+      std::string discard;
+    };
+    std::optional<Look> look;
+  };
+  Task<Result<std::unique_ptr<Exec>>> start(ExecSpec spec, Along along, Deadline deadline);
   // Runs a program to its end. The deadline is the caller's own, over the program's limits: when it passes, the
   // program is stopped and the answer is a timeout error.
   Task<Result<Exec::Collected>> run(ExecSpec spec, Deadline deadline = Deadline::never());

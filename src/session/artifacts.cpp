@@ -87,10 +87,7 @@ Task<Result<WorkspaceMark>> WorkspaceMark::take(LiveSandbox& sandbox, std::strin
   FilePath place(work_dir);
   auto moment = co_await files.mark(std::move(place), deadline);
   if (!moment) co_return fail(std::move(moment).error());
-  WorkspaceMark mark;
-  mark.work_dir_ = std::move(work_dir);
-  mark.since_ns_ = *moment;
-  co_return mark;
+  co_return WorkspaceMark(std::move(work_dir), *moment);
 }
 
 Task<Result<ArtifactList>> WorkspaceMark::changes(LiveSandbox& sandbox, ArtifactCaps caps, std::string discard,
@@ -100,19 +97,26 @@ Task<Result<ArtifactList>> WorkspaceMark::changes(LiveSandbox& sandbox, Artifact
   const ChangeCaps change_caps;
   auto found = co_await files.changes(std::move(place), since_ns_, change_caps, std::move(discard), deadline);
   if (!found) co_return fail(std::move(found).error());
+  EntryList changed = std::move(*found);
+  auto told = co_await tell_of(sandbox, work_dir_, std::move(changed), caps, deadline);
+  co_return told;
+}
+
+Task<Result<ArtifactList>> tell_of(LiveSandbox& sandbox, const std::string& work_dir, EntryList found,
+                                   ArtifactCaps caps, Deadline deadline) {
   ArtifactList list;
-  list.cut = found->cut;
-  std::erase_if(found->entries, [](const FileEntry& entry) { return is_cloches_own(entry.path); });
-  std::ranges::sort(found->entries, {}, &FileEntry::path);
+  list.cut = found.cut;
+  std::erase_if(found.entries, [](const FileEntry& entry) { return is_cloches_own(entry.path); });
+  std::ranges::sort(found.entries, {}, &FileEntry::path);
   std::uint64_t left = caps.all.count;
-  for (FileEntry& entry : found->entries) {
+  for (FileEntry& entry : found.entries) {
     const Bytes most{std::min(caps.each.count, left)};
     // By the size that it claims: a sparse file is as large as its reader would have it.
     if (list.artifacts.size() >= caps.most || entry.size > most.count) {
       ++list.left_out;
       continue;
     }
-    auto artifact = co_await read_artifact(sandbox, work_dir_, std::move(entry.path), most, deadline);
+    auto artifact = co_await read_artifact(sandbox, work_dir, std::move(entry.path), most, deadline);
     if (!artifact) co_return fail(std::move(artifact).error());
     if (!*artifact) {
       ++list.left_out;

@@ -40,6 +40,8 @@ class WorkspaceMark {
   // Now, by the sandbox's own clock. What is changed after this has returned counts, what was changed before it was
   // called does not.
   static Task<Result<WorkspaceMark>> take(LiveSandbox& sandbox, std::string work_dir, Deadline deadline);
+  // One that was taken when a program started.
+  WorkspaceMark(std::string work_dir, std::int64_t since_ns) : work_dir_(std::move(work_dir)), since_ns_(since_ns) {}
   // `discard`, an absolute path elsewhere, is removed first. Fails only with the sandbox, or at the deadline, or when
   // that could not be removed, or when the tree was moved about while it was looked at.
   Task<Result<ArtifactList>> changes(LiveSandbox& sandbox, ArtifactCaps caps, std::string discard,
@@ -49,6 +51,10 @@ class WorkspaceMark {
   std::string work_dir_;
   std::int64_t since_ns_ = 0;
 };
+
+// What is told of changes that were found. Fails only with the sandbox, or at the deadline.
+Task<Result<ArtifactList>> tell_of(LiveSandbox& sandbox, const std::string& work_dir, EntryList found,
+                                   ArtifactCaps caps, Deadline deadline);
 
 // From the first bytes, and from the name only where those say nothing: "image/png", "text/csv; charset=utf-8",
 // "application/octet-stream".

@@ -104,6 +104,7 @@ Task<Status> prepare_workspace(const Ground& ground, RunRequest& request, Deadli
   co_return Status{};
 }
 
+using Along = LiveSandbox::Along;
 using StartFile = LiveSandbox::StartFile;
 
 // A source of the usual size goes with the program that reads it; a large one before.
@@ -126,14 +127,22 @@ std::optional<StartFile> source_to_go_along(PrivateDirectory& directory, RunPlan
   return StartFile{planned.source_path, std::move(planned.source)};
 }
 
-// Everything up to the run itself: the mark is younger than the caller's files and older than the program.
-Task<Result<WorkspaceMark>> prepare(const Ground& ground, PrivateDirectory& directory, RunPlan& planned,
-                                    RunRequest& request, Deadline deadline) {
+// The caller's files, and the source where it is large.
+Task<Status> prepare(const Ground& ground, PrivateDirectory& directory, RunPlan& planned, RunRequest& request,
+                     Deadline deadline) {
   const Deadline by = within(file_patience, deadline);
   auto prepared = co_await prepare_workspace(ground, request, by);
-  if (!prepared) co_return fail(std::move(prepared).error());
+  if (!prepared) co_return prepared;
   auto written = co_await write_large_source(ground, directory, planned, by);
-  if (!written) co_return fail(std::move(written).error());
+  co_return written;
+}
+
+// The same, with a mark that is younger than the caller's files and older than any program.
+Task<Result<WorkspaceMark>> prepare_and_mark(const Ground& ground, PrivateDirectory& directory, RunPlan& planned,
+                                             RunRequest& request, Deadline deadline) {
+  auto prepared = co_await prepare(ground, directory, planned, request, deadline);
+  if (!prepared) co_return fail(std::move(prepared).error());
+  const Deadline by = within(file_patience, deadline);
   auto mark = co_await WorkspaceMark::take(*ground.sandbox, ground.work_dir, by);
   co_return mark;
 }
@@ -165,22 +174,28 @@ Task<Result<Exec::Collected>> collect(Exec& exec, const RunListener& listener, D
   }
 }
 
-Task<Result<Exec::Collected>> run_step(const Ground& ground, ExecSpec spec, std::optional<StartFile> source,
-                                       std::string_view input, const RunListener& listener,
-                                       const runner::ExecWatch& watch, Deadline deadline) {
+struct Step {
+  Exec::Collected ran;
+  std::optional<Exec::Seen> seen;
+};
+
+Task<Result<Step>> run_step(const Ground& ground, ExecSpec spec, Along along, std::string_view input,
+                            const RunListener& listener, const runner::ExecWatch& watch, Deadline deadline) {
   StepLimits limits;
   limits.wall = spec.wall_limit;
   const Deadline guard = runner::guard_of(limits, deadline);
-  auto started = co_await ground.sandbox->start(std::move(spec), std::move(source), guard);
+  auto started = co_await ground.sandbox->start(std::move(spec), std::move(along), guard);
   if (!started) co_return fail(std::move(started).error());
   const auto exec = std::move(*started);
   const runner::Watched watched(watch, *exec);
+  Result<Exec::Collected> collected;
   if (input.empty()) {
-    auto collected = co_await collect(*exec, listener, guard);
-    co_return collected;
+    collected = co_await collect(*exec, listener, guard);
+  } else {
+    collected = co_await (collect(*exec, listener, guard) && feed(*exec, input, guard));
   }
-  auto collected = co_await (collect(*exec, listener, guard) && feed(*exec, input, guard));
-  co_return collected;
+  if (!collected) co_return fail(std::move(collected).error());
+  co_return Step{std::move(*collected), exec->seen()};
 }
 
 void put_verdict(RunResult& result, runner::Verdict verdict) {
@@ -194,19 +209,21 @@ Task<Result<bool>> compile(const Ground& ground, PrivateDirectory& directory, Ru
                            Deadline deadline) {
   if (!planned.compile) co_return true;
   ExecSpec spec = *planned.compile;
-  auto source = source_to_go_along(directory, planned);
+  Along along;
+  along.file = source_to_go_along(directory, planned);
   const RunListener nobody;
   const runner::ExecWatch unwatched;
   const std::string_view nothing;
-  auto ran = co_await run_step(ground, std::move(spec), std::move(source), nothing, nobody, unwatched, deadline);
-  if (!ran) co_return fail(std::move(ran).error().at("compile"));
+  auto step = co_await run_step(ground, std::move(spec), std::move(along), nothing, nobody, unwatched, deadline);
+  if (!step) co_return fail(std::move(step).error().at("compile"));
+  Exec::Collected& ran = step->ran;
   result.compile.ran = true;
-  result.compile.outcome = ran->outcome;
-  result.compile.out = std::move(ran->out);
-  result.compile.err = std::move(ran->err);
-  runner::Verdict verdict = planned.judge(StepKind::compile, ran->outcome);
+  result.compile.outcome = ran.outcome;
+  result.compile.out = std::move(ran.out);
+  result.compile.err = std::move(ran.err);
+  runner::Verdict verdict = planned.judge(StepKind::compile, ran.outcome);
   if (verdict.passed()) co_return true;
-  result.outcome = ran->outcome;
+  result.outcome = ran.outcome;
   put_verdict(result, std::move(verdict));
   co_return false;
 }
@@ -232,24 +249,52 @@ Task<ArtifactList> find_artifacts(const Ground& ground, PrivateDirectory& direct
   co_return none;
 }
 
+// The agent has looked along with the run, where that was quick; else it is asked now.
+Task<ArtifactList> take_artifacts(const Ground& ground, PrivateDirectory& directory, std::optional<Exec::Seen> seen,
+                                  ArtifactCaps caps) {
+  ArtifactList none;
+  none.cut = true;
+  if (!seen) co_return none;  // it went with its sandbox
+  const WorkspaceMark mark(ground.work_dir, seen->since_ns);
+  if (!seen->changes) {
+    auto found = co_await find_artifacts(ground, directory, mark, caps);
+    co_return found;
+  }
+  directory.state = PrivateDirectory::State::absent;
+  EntryList changed = std::move(*seen->changes);
+  const Deadline by = Deadline::after(artifact_patience);
+  auto told = co_await tell_of(*ground.sandbox, ground.work_dir, std::move(changed), caps, by);
+  if (told) co_return std::move(*told);
+  log::info("sandbox {}: artifacts: {}", ground.sandbox->id().value, told.error().message);
+  co_return none;
+}
+
+Along::Look look_of(const Ground& ground, const PrivateDirectory& directory) {
+  Along::Look look{FilePath(ground.work_dir), {}, {}};
+  if (directory.state == PrivateDirectory::State::there) look.discard = directory.path;
+  return look;
+}
+
 Task<Result<RunResult>> run_planned(const Ground& ground, PrivateDirectory& directory, RunPlan& planned,
                                     RunRequest& request, const RunListener& listener, Deadline deadline) {
-  auto mark = co_await prepare(ground, directory, planned, request, deadline);
-  if (!mark) co_return fail(std::move(mark).error());
+  auto prepared = co_await prepare(ground, directory, planned, request, deadline);
+  if (!prepared) co_return fail(std::move(prepared).error());
   RunResult result;
   auto compiled = co_await compile(ground, directory, planned, result, deadline);
   if (!compiled) co_return fail(std::move(compiled).error());
   if (!*compiled) co_return result;
   ExecSpec spec = planned.run;
-  auto source = source_to_go_along(directory, planned);
-  auto ran =
-      co_await run_step(ground, std::move(spec), std::move(source), request.input, listener, request.watch, deadline);
-  if (!ran) co_return fail(std::move(ran).error());
-  result.outcome = ran->outcome;
-  result.out = std::move(ran->out);
-  result.err = std::move(ran->err);
+  Along along;
+  along.file = source_to_go_along(directory, planned);
+  along.look = look_of(ground, directory);
+  auto step =
+      co_await run_step(ground, std::move(spec), std::move(along), request.input, listener, request.watch, deadline);
+  if (!step) co_return fail(std::move(step).error());
+  result.outcome = step->ran.outcome;
+  result.out = std::move(step->ran.out);
+  result.err = std::move(step->ran.err);
   put_verdict(result, planned.judge(StepKind::run, result.outcome));
-  auto artifacts = co_await find_artifacts(ground, directory, *mark, request.artifacts);
+  auto artifacts = co_await take_artifacts(ground, directory, std::move(step->seen), request.artifacts);
   result.artifacts = std::move(artifacts);
   co_return result;
 }
@@ -258,16 +303,16 @@ using Started = std::variant<BackgroundRun, RunResult>;
 
 Task<Result<Started>> start_planned(const Ground& ground, PrivateDirectory& directory, RunPlan& planned,
                                     RunRequest& request, Deadline deadline) {
-  auto mark = co_await prepare(ground, directory, planned, request, deadline);
+  auto mark = co_await prepare_and_mark(ground, directory, planned, request, deadline);
   if (!mark) co_return fail(std::move(mark).error());
   RunResult result;
   auto compiled = co_await compile(ground, directory, planned, result, deadline);
   if (!compiled) co_return fail(std::move(compiled).error());
   if (!*compiled) co_return Started(std::move(result));
   // Once the agent was told to start it, it is known here too, even if the caller has gone.
-  auto starting = [&ground, spec = planned.run, source = source_to_go_along(directory, planned),
+  auto starting = [&ground, spec = planned.run, along = Along{source_to_go_along(directory, planned), {}},
                    by = within(file_patience, deadline)]() mutable {
-    return ground.sandbox->start(std::move(spec), std::move(source), by);
+    return ground.sandbox->start(std::move(spec), std::move(along), by);
   };
   auto started = co_await shielded(std::move(starting));
   if (!started) co_return fail(std::move(started).error());

@@ -10,7 +10,7 @@
 namespace cloche::wire {
 
 // Raised when either side could no longer understand the other. Fields may be added without.
-constexpr std::uint32_t protocol_version = 4;
+constexpr std::uint32_t protocol_version = 5;
 
 enum class ChannelKind : std::uint32_t { hello = 1, ready = 2, credit = 3, closed = 4 };
 

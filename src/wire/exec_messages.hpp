@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "wire/codec.hpp"
+#include "wire/file_messages.hpp"
 #include "wire/requests.hpp"
 
 namespace cloche::wire {
@@ -79,6 +80,8 @@ struct ExecRequest {
   std::string zygote;               // name of the zygote to fork from; argv[0] is then the script
   std::optional<EventLane> events;  // not in the background: nobody would be there to take them
   std::optional<StartFile> file;
+  // For `changes` of a tree since just before the program starts. Not in the background.
+  std::optional<FileRequest> look;
 };
 template <class Fields>
 void fields(Fields& f, ExecRequest& m) {
@@ -99,6 +102,7 @@ void fields(Fields& f, ExecRequest& m) {
   f(15, m.zygote);
   f(16, m.events);
   f(17, m.file);
+  f(18, m.look);
 }
 
 struct ExecStarted {
@@ -157,6 +161,9 @@ struct ExecEnded {
   LaneTotals out;
   LaneTotals err;
   LaneTotals events;
+  std::int64_t mark_ns = 0;  // where the request has a look: what `since_ns` is
+  std::optional<FileReply>
+      changes;  // the look's, all of it in one reply; where that takes longer it is to be asked for
 };
 template <class Fields>
 void fields(Fields& f, ExecEnded& m) {
@@ -174,6 +181,8 @@ void fields(Fields& f, ExecEnded& m) {
   f(12, m.out);
   f(13, m.err);
   f(14, m.events);
+  f(15, m.mark_ns);
+  f(16, m.changes);
 }
 
 enum class SignalTarget : std::uint32_t { group = 0, program = 1, tree = 2, last_ = tree };

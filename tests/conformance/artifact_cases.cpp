@@ -17,7 +17,7 @@ const std::string workspace = "/workspace";
 Task<WorkspaceMark> mark(LiveSandbox& sandbox) {
   auto taken = co_await WorkspaceMark::take(sandbox, workspace, Deadline::after(30s));
   EXPECT_TRUE(taken) << taken.error().message;
-  co_return taken.value_or(WorkspaceMark());
+  co_return taken.value_or(WorkspaceMark(workspace, 0));
 }
 
 Task<ArtifactList> changes(LiveSandbox& sandbox, const WorkspaceMark& since, ArtifactCaps caps) {
@@ -108,6 +108,94 @@ CONFORMANCE(ChangeBetweenALookAndAMark_IsNotTold) {
       const auto second = co_await mark(sandbox);
       const auto nothing_new = co_await changes(sandbox, second);
       EXPECT_THAT(paths(nothing_new), IsEmpty());
+    }
+  });
+}
+
+namespace {
+
+// What a program that was started with a look made or changed; by its exec, or asked for where that would have taken
+// long.
+Task<std::vector<std::string>> changes_of(LiveSandbox& sandbox, std::string line, std::string discard,
+                                          std::string input) {
+  ExecSpec spec;
+  spec.argv = {"sh", "-c", std::move(line)};
+  spec.stdin_mode = Stdin::stream;
+  LiveSandbox::Along along;
+  along.look = {FilePath(workspace), {}, discard};
+  auto started = co_await sandbox.start(std::move(spec), std::move(along), Deadline::after(30s));
+  std::vector<std::string> none;
+  EXPECT_TRUE(started) << started.error().message;
+  if (!started) co_return none;
+  auto& exec = **started;
+  (void)co_await exec.write_stdin(std::move(input), Deadline::after(30s));
+  exec.close_stdin();
+  auto ran = co_await exec.collect(Deadline::after(60s));
+  EXPECT_TRUE(ran) << ran.error().message;
+  EXPECT_TRUE(exec.seen());
+  if (!ran || !exec.seen()) co_return none;
+  if (!exec.seen()->changes) {
+    const WorkspaceMark since(workspace, exec.seen()->since_ns);
+    const ArtifactCaps caps;
+    auto found = co_await since.changes(sandbox, caps, discard, Deadline::after(60s));
+    EXPECT_TRUE(found) << found.error().message;
+    co_return paths(found.value_or(ArtifactList()));
+  }
+  for (const auto& entry : exec.seen()->changes->entries) none.push_back(entry.path);
+  co_return none;
+}
+
+}  // namespace
+
+// Whether its start has to wait for a tick of the clock, as it does after a caller's write, or not.
+CONFORMANCE(ProgramStartedWithALook_TellsWhatItChanged_AndNothingElse) {
+  in_sandbox([](LiveSandbox& sandbox) -> Task<> {
+    auto files = sandbox.files();
+    const std::string own = "/tmp/own";
+    for (int i = 0; i < 5; ++i) {
+      (void)co_await files.write("/workspace/by_a_caller", "x");
+      const auto made = co_await changes_of(sandbox, "mkdir -p /tmp/own/deep; cat > made", own, "input");
+      EXPECT_THAT(made, ElementsAre("made"));
+      const auto idle = co_await changes_of(sandbox, "test ! -e /tmp/own || echo > left; true", own, "");
+      EXPECT_THAT(idle, IsEmpty());
+    }
+    const auto written = co_await run_shell(sandbox, "cat made");
+    EXPECT_EQ(written.out, "input");
+  });
+}
+
+CONFORMANCE(LookAtManyFiles_IsToldAllTheSame) {
+  in_sandbox([](LiveSandbox& sandbox) -> Task<> {
+    const std::string nothing;
+    const auto made = co_await changes_of(sandbox, "for i in $(seq 400); do echo > f$i; done", nothing, "");
+    EXPECT_EQ(made.size(), std::min<std::size_t>(400, ArtifactCaps().most));
+  });
+}
+
+CONFORMANCE(LookBesideAProgramInTheBackground_IsToldAllTheSame) {
+  in_sandbox([](LiveSandbox& sandbox) -> Task<> {
+    ExecSpec spec;
+    spec.argv = {"sleep", "100"};
+    spec.lifetime = Lifetime::background;
+    auto started = co_await sandbox.start(std::move(spec), Deadline::after(30s));
+    EXPECT_TRUE(started) << started.error().message;
+    const std::string nothing;
+    const auto made = co_await changes_of(sandbox, "echo > made", nothing, "");
+    EXPECT_THAT(made, ElementsAre("made"));
+  });
+}
+
+CONFORMANCE(LookOfAProgramInTheBackground_IsRefused) {
+  in_sandbox([](LiveSandbox& sandbox) -> Task<> {
+    ExecSpec spec;
+    spec.argv = {"true"};
+    spec.lifetime = Lifetime::background;
+    LiveSandbox::Along along;
+    along.look = {FilePath(workspace), {}, {}};
+    auto started = co_await sandbox.start(std::move(spec), std::move(along), Deadline::after(30s));
+    EXPECT_FALSE(started);
+    if (!started) {
+      EXPECT_EQ(started.error().code, ErrorCode::invalid_argument) << started.error().message;
     }
   });
 }

@@ -167,7 +167,11 @@ def learn_hot_pages():
     them to others in one go."""
     size, areas = resource.getpagesize(), writable_areas()
     reading, writing = os.pipe()
-    if os.fork() == 0:
+    try:
+        is_scout = os.fork() == 0
+    except OSError:
+        is_scout = False  # no process to be had now
+    if is_scout:
         try:
             pagemap = os.open("/proc/self/pagemap", os.O_RDONLY)
             rehearse()
