@@ -58,7 +58,7 @@ class CLOCHE_API OneShot {
 /// A sandbox as the autograder's clients know it. See cloche/sandbox_container.hpp.
 class CLOCHE_API SandboxContainer {
  public:
-  /// The sandbox outlives it.
+  /// Once the sandbox is given back or destroyed, every call throws SandboxLostError.
   explicit SandboxContainer(Sandbox& sandbox);
   /// With a language and a port for what it is asked.
   SandboxContainer(Sandbox& sandbox, const ContainerOptions& options);

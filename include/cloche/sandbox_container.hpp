@@ -22,7 +22,7 @@ namespace cloche {
 /// The autograder's view of a sandbox, which stays the caller's.
 class CLOCHE_API SandboxContainer {
  public:
-  /// The sandbox outlives it.
+  /// Once the sandbox is given back or destroyed, every call throws SandboxLostError.
   explicit SandboxContainer(Sandbox& sandbox, const ContainerOptions& options = {});
   SandboxContainer(SandboxContainer&&) noexcept;
   ~SandboxContainer();

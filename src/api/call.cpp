@@ -24,13 +24,6 @@ std::size_t count_of(const http::Fields& fields, std::string_view name) {
   return static_cast<std::size_t>(std::ranges::count_if(fields, is_it));
 }
 
-// A loopback address is only seen by, and from, this machine: the other end of such a connection is here too.
-auth::PeerPlace place_of(const http::Peer& peer) {
-  const bool loopback =
-      peer.address == "::1" || peer.address.starts_with("127.") || peer.address.starts_with("::ffff:127.");
-  return peer.is_local() || loopback ? auth::PeerPlace::local : auth::PeerPlace::remote;
-}
-
 Denial denial_of(const auth::Refusal& refusal) {
   Denial denial;
   denial.message = refusal.message;
@@ -125,8 +118,9 @@ Task<> answer_failure(http::Exchange& exchange, Error error, ErrorForm form) {
   }
   const unsigned status = answer_for(error.code).status;
   log_failure(exchange, error);
-  http::Fields none;
-  co_await answer_detail(exchange, status, std::move(error.message), std::move(none));
+  http::Fields fields;
+  if (status == 429 || status == 503) fields.emplace_back("Retry-After", "1");
+  co_await answer_detail(exchange, status, std::move(error.message), std::move(fields));
 }
 
 // What a guarded route needs; both outlive it.
@@ -145,7 +139,7 @@ Task<> serve_call(Guards guards, ErrorForm form, const CallHandler& handler, htt
   }
   exchange.label("tenant", principal->tenant);
   if (!principal->token_id.empty()) exchange.label("token", principal->token_id);
-  Call call{exchange, path, *std::move(principal)};
+  Call call{exchange, path, *std::move(principal), guards.authenticator};
   auto served = co_await handler(call);
   if (served) co_return;
   Error error = std::move(served).error();

@@ -16,6 +16,7 @@ struct Call {
   http::Exchange& exchange;
   const http::PathParameters& path;
   auth::Principal principal;
+  auth::Authenticator& authenticator;  // that let it in; see Welcome
 
   // The tenant that the call is for: the one its path or body names, else the principal's own.
   Result<auth::AuthorizedTenant> tenant(const std::optional<std::string>& wanted) const;

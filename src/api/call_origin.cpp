@@ -45,4 +45,11 @@ Status check_call_origin(const http::Fields& fields, const http::Peer& peer) {
   return {};
 }
 
+// A loopback address is only seen by, and from, this machine: the other end of such a connection is here too.
+auth::PeerPlace place_of(const http::Peer& peer) {
+  const bool loopback =
+      peer.address == "::1" || peer.address.starts_with("127.") || peer.address.starts_with("::ffff:127.");
+  return peer.is_local() || loopback ? auth::PeerPlace::local : auth::PeerPlace::remote;
+}
+
 }  // namespace cloche::api

@@ -3,6 +3,7 @@
 // Sec-Fetch-Site.
 #pragma once
 
+#include "auth/authenticator.hpp"
 #include "core/result.hpp"
 #include "http/fields.hpp"
 #include "http/server/peer.hpp"
@@ -11,6 +12,9 @@ namespace cloche::api {
 
 // `permission_denied` when a page of another origin may have sent it.
 Status check_call_origin(const http::Fields& fields, const http::Peer& peer);
+
+// Where the other end of the connection is.
+auth::PeerPlace place_of(const http::Peer& peer);
 
 // "localhost", 127.0.0.0/8 or "[::1]", with or without a port.
 bool names_this_machine(std::string_view host);

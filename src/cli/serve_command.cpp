@@ -158,7 +158,8 @@ void say_where(const server::Service& service, Form form) {
 }
 
 // A server that cannot start has begun to take over what an earlier one left, and sessions are part of that: it ends as
-// one that is killed does, and leaves all of it to the next start. To put it away in order would end them.
+// one that is killed does, and leaves all of it to the next start. To put it away in order would end them. One that
+// cannot end in time leaves what it could not remove in the same way.
 [[noreturn]] void leave_to_the_next(const Error& why) {
   std::fprintf(stderr, "cloche: %s\n", why.message.c_str());
   std::fflush(nullptr);
@@ -178,6 +179,7 @@ Task<Status> run_until_told(server::Service& service, EndRules rules, Form form)
     if (!error) service.hasten();
   });
   auto ended = co_await service.shut_down();
+  if (!ended) leave_to_the_next(ended.error());
   signals.cancel();
   co_return ended;
 }

@@ -9,7 +9,7 @@ namespace cloche {
 
 class Event {
  public:
-  explicit Event(Executor executor) : timer_(std::move(executor), Deadline::Clock::time_point::max()) {}
+  explicit Event(const Executor& executor) : timer_(executor, Deadline::Clock::time_point::max()) {}
 
   // Wakes all who wait now.
   void notify() { timer_.cancel(); }

@@ -49,13 +49,13 @@ ErrorCode code_of(int number) {
     case EXDEV: return ErrorCode::invalid_argument;
     case ENOSPC:
     case EDQUOT:
-    case EMFILE:
-    case ENFILE:
     case EAGAIN:
     case ENOMEM:
     case EFBIG: return ErrorCode::limit_reached;
     case ENOSYS:
     case EOPNOTSUPP: return ErrorCode::unsupported;
+    case EMFILE:  // of this very process or machine: no limit that a caller has used up
+    case ENFILE:
     case ECONNREFUSED:
     case ECONNRESET:
     case EPIPE:
@@ -69,7 +69,9 @@ ErrorCode code_of(int number) {
 }  // namespace
 
 Error errno_error(std::string_view what, int number) {
-  return Error{code_of(number), std::string(what) + ": " + std::generic_category().message(number)};
+  std::string message = std::string(what) + ": " + std::generic_category().message(number);
+  if (number == EMFILE) message += " (raise the limit: LimitNOFILE= of the service's unit, or `ulimit -n`)";
+  return Error{code_of(number), std::move(message)};
 }
 
 std::unexpected<Error> fail_errno(std::string_view what) {

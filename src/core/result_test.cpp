@@ -32,5 +32,10 @@ TEST(ErrnoError, KnownNumbers_HaveFittingCodes) {
   EXPECT_EQ(errno_error("open", ENOENT).message, "open: No such file or directory");
 }
 
+TEST(ErrnoError, OutOfDescriptors_IsNoLimitOfTheCallers) {
+  for (const int number : {EMFILE, ENFILE}) EXPECT_EQ(errno_error("pipe", number).code, ErrorCode::unavailable);
+  EXPECT_NE(errno_error("pipe", EMFILE).message.find("LimitNOFILE"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace cloche

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "cloche/async.hpp"
 #include "lib/async_engine.hpp"
@@ -16,12 +17,19 @@ struct Sandbox::Impl {
   std::shared_ptr<LiveSandbox> live;  // none after destroy() or when it was given back
   std::optional<pool::Lease> lease;   // when it is lent
   const void* lender = nullptr;       // the pool that has lent it
+  // Goes with `live`: who works with the sandbox by a handle of his own sees that it is no longer the caller's, though
+  // it may live on and be somebody else's.
+  std::shared_ptr<const char> held = std::make_shared<const char>();
 
   const std::shared_ptr<LiveSandbox>& share() const {
     if (!live) throw SandboxLostError(lease ? "the sandbox was given back" : "the sandbox was destroyed");
     return live;
   }
   LiveSandbox& get() const { return *share(); }
+  std::shared_ptr<LiveSandbox> let_go() {
+    held.reset();
+    return std::exchange(live, nullptr);
+  }
   FilePath place(std::string path) const {
     if (lease) return lease->place(std::move(path));
     if (path.starts_with('/')) return FilePath(std::move(path));

@@ -82,8 +82,17 @@ Task<OneShotResult> OneShot::run_code(OneShotCode code) {
 
 struct SandboxContainer::Impl {
   Impl(const Sandbox::Impl& sandbox, const ContainerOptions& options)
-      : container(sandbox.share(), binding_of(sandbox), shipped_languages(), language_of(options), options.port) {}
+      : container(sandbox.share(), binding_of(sandbox), shipped_languages(), language_of(options), options.port),
+        held(sandbox.held) {}
+
+  // A pool may have lent it to somebody else by now.
+  runner::Container& get() {
+    if (held.expired()) throw SandboxLostError("the container's sandbox was given back or destroyed");
+    return container;
+  }
+
   runner::Container container;
+  std::weak_ptr<const char> held;
 };
 
 SandboxContainer::SandboxContainer(Sandbox& sandbox) : SandboxContainer(sandbox, ContainerOptions()) {}
@@ -93,33 +102,33 @@ SandboxContainer::SandboxContainer(SandboxContainer&&) noexcept = default;
 SandboxContainer::~SandboxContainer() = default;
 
 Task<> SandboxContainer::prepare_workdir(FileTree files) {
-  auto prepared = co_await impl_->container.prepare_workdir(std::move(files));
+  auto prepared = co_await impl_->get().prepare_workdir(std::move(files));
   value_or_throw(std::move(prepared));
 }
 
 Task<> SandboxContainer::inject_assets(std::vector<Asset> assets) {
-  auto injected = co_await impl_->container.inject_assets(std::move(assets));
+  auto injected = co_await impl_->get().inject_assets(std::move(assets));
   value_or_throw(std::move(injected));
 }
 
 Task<CommandResponse> SandboxContainer::run_command(std::string command, CommandOptions options) {
-  auto ran = co_await impl_->container.run_command(std::move(command), std::move(options));
+  auto ran = co_await impl_->get().run_command(std::move(command), std::move(options));
   co_return value_or_throw(std::move(ran));
 }
 
 Task<CommandResponse> SandboxContainer::run_commands(std::vector<std::string> lines, std::optional<std::string> program,
                                                      CommandOptions options) {
-  auto ran = co_await impl_->container.run_commands(std::move(lines), std::move(program), std::move(options));
+  auto ran = co_await impl_->get().run_commands(std::move(lines), std::move(program), std::move(options));
   co_return value_or_throw(std::move(ran));
 }
 
 Task<ExtractedFile> SandboxContainer::extract_file(std::string path, Bytes most) {
-  auto file = co_await impl_->container.extract_file(std::move(path), most);
+  auto file = co_await impl_->get().extract_file(std::move(path), most);
   co_return value_or_throw(std::move(file));
 }
 
 Task<AppResponse> SandboxContainer::make_request(AppRequest request) {
-  auto response = co_await impl_->container.make_request(std::move(request));
+  auto response = co_await impl_->get().make_request(std::move(request));
   co_return value_or_throw(std::move(response));
 }
 

@@ -79,12 +79,12 @@ Sandbox wrap(std::shared_ptr<Engine::Impl> engine, pool::Lease lease, const void
 }
 
 bool give_back(Sandbox::Impl& sandbox) {
-  sandbox.live.reset();
+  sandbox.let_go();
   return sandbox.lease->give_back();
 }
 
 bool destroy_lent(Sandbox::Impl& sandbox) {
-  sandbox.live.reset();
+  sandbox.let_go();
   return sandbox.lease->destroy();
 }
 
@@ -336,7 +336,7 @@ Task<> Sandbox::reset() {
 
 Task<> Sandbox::destroy() {
   if (!impl_->live) co_return;
-  const auto live = std::move(impl_->live);
+  const auto live = impl_->let_go();
   if (impl_->lease) {
     impl_->lease->destroy();
     co_return;

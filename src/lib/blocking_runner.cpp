@@ -55,6 +55,15 @@ OneShotResult OneShot::run_code(OneShotCode code) {
 struct SandboxContainer::Impl {
   Impl(const Sandbox::Impl& sandbox, const ContainerOptions& options)
       : owner(sandbox.owner), loop(*sandbox.loop), container(*sandbox.sandbox, options) {}
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  // It may be the last to hold on to a sandbox that was given back, which then ends on the loop's thread.
+  ~Impl() {
+    loop.wait_for([this]() -> async::Task<> {
+      const async::SandboxContainer last = std::move(container);
+      co_return;
+    });
+  }
 
   template <class Call>
   auto wait_for(Call call) {

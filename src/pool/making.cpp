@@ -62,6 +62,26 @@ Task<Result<std::shared_ptr<LiveSandbox>>> make_sandbox(Backend& backend, Sandbo
   co_return kept;
 }
 
+Error refusal_of_making(Error error, const std::string& profile) {
+  const std::string step = "no sandbox of profile '" + profile + "' could be made";
+  switch (error.code) {
+    case ErrorCode::invalid_argument:
+    case ErrorCode::not_found:
+    case ErrorCode::unsupported:
+    case ErrorCode::unavailable:
+    case ErrorCode::timeout: return error;
+    case ErrorCode::internal: return {ErrorCode::unavailable, step + "; the log knows why"};
+    case ErrorCode::already_exists:
+    case ErrorCode::permission_denied:
+    case ErrorCode::limit_reached:
+    case ErrorCode::cancelled:
+    case ErrorCode::sandbox_lost:
+    case ErrorCode::protocol: break;
+  }
+  error.code = ErrorCode::unavailable;
+  return std::move(error).at(step);
+}
+
 Task<Result<std::shared_ptr<LiveSandbox>>> take_over(std::unique_ptr<Enclosure> enclosure, Limits limits,
                                                      Deadline deadline) {
   auto opened = co_await LiveSandbox::open(std::move(enclosure), Greeting::takeover, deadline);

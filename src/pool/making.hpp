@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "cloche/profile.hpp"
@@ -16,6 +17,11 @@ Task<Result<std::shared_ptr<LiveSandbox>>> make_sandbox(Backend& backend, Sandbo
 // Takes over one that an earlier process left, and makes it as good as new. When that fails it is destroyed.
 Task<Result<std::shared_ptr<LiveSandbox>>> take_over(std::unique_ptr<Enclosure> enclosure, Limits limits,
                                                      Deadline deadline);
+
+// What a claim is told when the sandbox that was made for it came to nothing. Whoever claims has done nothing wrong:
+// that is `unavailable`, unless the profile asks for what is not there or cannot be, which an operator must mend, or
+// time has run out. Details of what failed inside are for the log.
+Error refusal_of_making(Error error, const std::string& profile);
 
 // Destroys it, whatever happens to the caller meanwhile; what could not be removed is logged, and is found by recovery.
 Task<> destroy_for_sure(std::shared_ptr<LiveSandbox> sandbox);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::chrono::seconds between_looks{1};
 // For all that shutdown still has to remove after the leases have ended.
-constexpr std::chrono::seconds removal_patience{45};
+constexpr std::chrono::seconds removal_patience{30};
 constexpr std::chrono::seconds destroy_patience{30};
 
 std::string joined(const std::map<std::string, std::shared_ptr<WarmPool>>& pools,

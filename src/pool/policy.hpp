@@ -137,7 +137,7 @@ class Policy {
  private:
   struct Slot {
     SlotState state = SlotState::making;
-    Time since{};  // in this state
+    Time since;  // in this state
     std::optional<std::string> tenant;
     std::uint32_t uses = 0;
     ClaimId lease = 0;                // lent: to whom
@@ -185,7 +185,7 @@ class Policy {
   Queue queue_;
   std::vector<Action> actions_;
   std::uint32_t failures_ = 0;  // of making, in a row
-  Time refill_from_{};          // not before, after a failure
+  Time refill_from_;            // not before, after a failure
   bool shutting_down_ = false;
 };
 

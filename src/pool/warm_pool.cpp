@@ -159,6 +159,8 @@ Task<Result<Lease>> WarmPool::claim_for(ClaimOptions options, std::string holder
   Room& room = rooms_.at(slot);
   Lease lease(weak_from_this(), slot, id, room.sandbox, binding);
   auto bound = co_await bind(room, binding, std::move(options), deadline);
+  // Whoever claims has not had this sandbox yet, and can have another.
+  if (!bound && bound.error().code == ErrorCode::sandbox_lost) bound.error().code = ErrorCode::unavailable;
   if (!bound) co_return fail(std::move(bound).error().at("claim"));
   ++counted_.claims;
   counted_.claim_latency.add(std::chrono::duration_cast<std::chrono::microseconds>(now() - began));
@@ -281,7 +283,7 @@ void WarmPool::on_refuse(const Refuse& refuse) {
     case RefuseReason::shutting_down:
       error = {ErrorCode::unavailable, "the pool of profile '" + profile_.name + "' is shut down"};
       break;
-    case RefuseReason::make_failed: error = last_make_error_; break;
+    case RefuseReason::make_failed: error = refusal_of_making(last_make_error_, profile_.name); break;
   }
   waiter->second->refuse(std::move(error));
 }

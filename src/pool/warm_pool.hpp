@@ -75,7 +75,7 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
   struct Room {
     std::string name;
     std::shared_ptr<LiveSandbox> sandbox;  // none while it is being made
-    Time looked_at{};
+    Time looked_at;
     bool limits_bound = false;
     bool being_looked_at = false;
   };

@@ -24,6 +24,9 @@ namespace cloche::server {
 namespace {
 
 constexpr std::chrono::seconds start_patience{120};
+// For all that is left to remove once nobody is waited for any more.
+constexpr std::chrono::seconds removal_grace{45};
+constexpr std::chrono::seconds hastened_grace{10};
 
 Status refuse_strangers(const std::vector<http::ListenOn>& listen) {
   for (const auto& each : listen) {
@@ -85,7 +88,7 @@ std::string_view route_of(const http::AccessRecord& record) {
 }  // namespace
 
 Result<std::unique_ptr<Service>> Service::create(Executor executor, ServiceOptions options) {
-  std::unique_ptr<Service> service(new Service());
+  std::unique_ptr<Service> service(new Service(executor));
   CLOCHE_TRY(auth::Authenticator authenticator, auth::Authenticator::open(std::move(options.auth)));
   if (!authenticator.needs_token()) CLOCHE_CHECK(refuse_strangers(options.listen));
   warn_of_plain_text(options.listen);
@@ -193,12 +196,43 @@ std::vector<std::string> Service::addresses() const {
 }
 
 Task<Status> Service::shut_down() {
+  const Deadline drained = Deadline::after(drain_);
+  latest_ = latest_.sooner(Deadline::after(drain_ + removal_grace));
+  ending_.spawn("shut down", [this, drained] { return end_in_order(drained); });
+  while (!ended_ && !latest_.passed()) co_await progress_.wait(latest_);
+  if (!ended_) co_return fail(ErrorCode::timeout, left_to_the_next());
+  co_await ending_.join();
+  co_return std::move(*ended_);
+}
+
+Task<> Service::end_in_order(Deadline drained) {
   http_->stop_accepting();
-  co_await http_->shut_down(Deadline::after(drain_));
+  co_await http_->shut_down(drained);
   leases_->clear();
-  co_await sessions_->shut_down(Deadline::after(drain_));
+  co_await sessions_->shut_down(drained);
   auto ended = co_await pools_->shut_down();
-  co_return ended;
+  ended_ = std::move(ended);
+  progress_.notify();
+}
+
+void Service::hasten() {
+  http_->hasten();
+  sessions_->hasten();
+  pools_->hasten();
+  latest_ = latest_.sooner(Deadline::after(hastened_grace));
+  progress_.notify();
+}
+
+std::string Service::left_to_the_next() const {
+  std::string pools;
+  std::size_t left = 0;
+  for (const auto& [name, stats] : pools_->stats()) {
+    if (stats.total == 0) continue;
+    left += stats.total;
+    pools += (pools.empty() ? "" : ", ") + std::to_string(stats.total) + " of " + name;
+  }
+  return "shutdown took too long (does the engine hang?): " + std::to_string(left) + " sandboxes are left (" + pools +
+         "); the next start removes them";
 }
 
 }  // namespace cloche::server

@@ -4,12 +4,14 @@
 
 #include <boost/asio/thread_pool.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "api/call.hpp"
 #include "api/leases/book.hpp"
 #include "config/config.hpp"
+#include "core/task_group.hpp"
 #include "http/server/server.hpp"
 #include "lib/instance_dir.hpp"
 #include "metrics/metrics.hpp"
@@ -40,16 +42,21 @@ class Service {
   // Methods and patterns of all routes, such as "GET /healthz".
   const std::vector<std::string>& route_names() const { return route_names_; }
 
-  // No new requests, those in flight finish, leases end, sandboxes go.
+  // No new requests, those in flight finish, leases end, sandboxes go. All of it has `drain_timeout` and then some
+  // seconds to remove what there is. `timeout` when that was not enough, with what is left to the next start; work may
+  // still be under way then, so that the process can only end at once.
   Task<Status> shut_down();
-  void hasten() { pools_->hasten(); }
+  // Waits for nobody any more, and not for long until all is removed.
+  void hasten();
   // Reads the certificates again; on an error those in use stay.
   Status reload_certificates() { return http_->reload_certificates(); }
 
  private:
-  Service() = default;
+  explicit Service(const Executor& executor) : progress_(executor), ending_(executor) {}
   http::Handler routes();
   http::Handler when_ready(http::Handler handler);
+  Task<> end_in_order(Deadline drained);
+  std::string left_to_the_next() const;
 
   metrics::Metrics metrics_;
   std::unique_ptr<auth::Authenticator> authenticator_;
@@ -66,6 +73,10 @@ class Service {
   std::unique_ptr<http::Server> http_;
   std::chrono::milliseconds drain_{};
   bool ready_ = false;
+  Deadline latest_ = Deadline::never();  // end of a shutdown
+  std::optional<Status> ended_;
+  Event progress_;
+  TaskGroup ending_;
 };
 
 }  // namespace cloche::server

@@ -76,6 +76,7 @@ class Contexts::Turn {
       }
       co_await entry_->changed.wait(deadline);
     }
+    if (contexts_.closed_) co_return fail(ErrorCode::sandbox_lost, "the session was ended");
     if (entry_->closed) co_return fail(ErrorCode::cancelled, "the context was closed");
     co_return Status{};
   }

@@ -23,6 +23,9 @@ constexpr std::size_t most_orphans = 256;
 std::string background_run_id(std::uint64_t id) { return "b" + std::to_string(id); }
 std::string foreground_run_id() { return "r" + random_hex(8); }
 
+// Whoever waits for a run did not take it back: its sandbox was taken from under it.
+Error session_ended() { return {ErrorCode::sandbox_lost, "the session was ended"}; }
+
 Task<> work_to_end(Runs::Work work, RunListener listener, runner::ExecWatch watch, std::optional<RunEnd>& end) {
   auto how = co_await work(std::move(listener), std::move(watch));
   end = std::move(how);
@@ -111,7 +114,7 @@ Task<> Runs::carry_out(std::shared_ptr<Run> run, Work work) {
   // Whatever happens, it does not look as if it ran for ever.
   struct Ended {
     std::shared_ptr<Run> run;
-    ~Ended() { run->finish(Error{ErrorCode::cancelled, "the session has ended"}); }
+    ~Ended() { run->finish(session_ended()); }
   } const ended{run};
   RunListener listener = [run](const RunOutput& output) { run->add(output); };
   runner::ExecWatch watch = [run](Exec* exec) { run->set_exec(exec); };
@@ -281,7 +284,7 @@ Task<Status> Runs::remove(std::string id, Deadline deadline) {
 Task<> Runs::close() {
   closed_ = true;
   for (const auto& run : runs_) {
-    run->called_off_ = Error{ErrorCode::cancelled, "the session has ended"};
+    run->called_off_ = session_ended();
     run->steered_.notify();
   }
   co_await tasks_.join();

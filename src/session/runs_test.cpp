@@ -201,7 +201,7 @@ TEST_F(RunsTest, SessionThatEnds_EndsItsRunsAndFreesTheirPlaces) {
   });
   EXPECT_TRUE(*cancelled);
   ASSERT_FALSE(started->running());
-  EXPECT_EQ(std::get<Error>(*started->log().how()).code, ErrorCode::cancelled);
+  EXPECT_EQ(std::get<Error>(*started->log().how()).code, ErrorCode::sandbox_lost);
 }
 
 }  // namespace

@@ -250,6 +250,12 @@ std::vector<SessionInfo> SessionStore::list(const std::optional<std::string>& te
   return all;
 }
 
+Result<SessionInfo> SessionStore::info(const auth::AuthorizedTenant& tenant, const std::string& id) const {
+  const auto found = sessions_.find(SessionKey{tenant.name(), id});
+  if (found == sessions_.end()) return fail(ErrorCode::not_found, "there is no such session");
+  return found->second->info();
+}
+
 Task<Status> SessionStore::end(auth::AuthorizedTenant tenant, std::string id, EndMode mode, Deadline deadline) {
   const SessionKey key{tenant.name(), id};
   const auto found = sessions_.find(key);
@@ -319,11 +325,18 @@ void SessionStore::reap() {
   }
 }
 
+void SessionStore::hasten() {
+  hastened_ = true;
+  if (!closed_) return;
+  const auto all = sessions_;
+  for (const auto& [key, session] : all) begin_end(session, EndMode::cut, Deadline::never());
+}
+
 Task<> SessionStore::shut_down(Deadline deadline) {
   closed_ = true;
   std::vector<std::shared_ptr<Session>> all;
   for (const auto& [key, session] : sessions_) all.push_back(session);
-  for (const auto& session : all) begin_end(session, EndMode::wait, deadline);
+  for (const auto& session : all) begin_end(session, hastened_ ? EndMode::cut : EndMode::wait, deadline);
   for (const auto& session : all) {
     while (!session->gone_) co_await session->changed_.wait();
   }

@@ -52,6 +52,8 @@ class SessionStore {
                                    Deadline deadline);
   // Of one tenant, or of all; in the order of their keys.
   std::vector<SessionInfo> list(const std::optional<std::string>& tenant) const;
+  // Also of one that was lost or is being ended.
+  Result<SessionInfo> info(const auth::AuthorizedTenant& tenant, const std::string& id) const;
   // `not_found` when there is none. Returns when its sandbox is out of its hands. With `wait`, calls that have not
   // finished by the deadline are cut.
   Task<Status> end(auth::AuthorizedTenant tenant, std::string id, EndMode mode, Deadline deadline);
@@ -59,8 +61,9 @@ class SessionStore {
   SessionCounts counts() const;
   const StoreOptions& options() const { return options_; }
 
-  // Ends all. No new ones are made from now on.
+  // Ends all. No new ones are made from now on. What runs in them is cut at the deadline, or by `hasten`.
   Task<> shut_down(Deadline deadline);
+  void hasten();
 
  private:
   SessionStore(Executor executor, pool::Manager& manager, auth::Quotas& quotas, std::unique_ptr<RecordFile> records,
@@ -93,6 +96,7 @@ class SessionStore {
   std::map<SessionKey, std::shared_ptr<Making>> making_;
   SessionCounts counts_;
   bool closed_ = false;
+  bool hastened_ = false;
   TaskGroup tasks_;
 };
 

@@ -129,10 +129,17 @@ def test_state_directory_read_only__the_server_says_so_and_ends(tmpfs, serve):
     assert server.read("s", "kept")["content"] == "x"
 
 
+def remove_run_directory(server):
+    """When nothing is made or removed in it."""
+    for profile in ("session", "python"):
+        eventually(lambda p=profile: server.stats(p)["idle"] == server.stats(p)["pool_size"], f"{profile} is full")
+    shutil.rmtree(os.path.join(server.run_dir, server.instance))
+
+
 def test_run_directory_removed_under_the_server__sessions_go_on_and_nothing_is_left(serve):
     server = serve(CRUN).start().wait_until_ready()
     assert server.write("s", "kept", "x").status == 200
-    shutil.rmtree(os.path.join(server.run_dir, server.instance))
+    remove_run_directory(server)
     assert server.read("s", "kept")["content"] == "x"
     eventually(lambda: server.write("new", "file", "x").status == 200, "new ones are made")
     for session in ("s", "new"):
@@ -142,7 +149,7 @@ def test_run_directory_removed_under_the_server__sessions_go_on_and_nothing_is_l
 def test_run_directory_removed_and_server_killed__the_next_removes_what_it_cannot_reach(serve):
     server = serve(CRUN).start().wait_until_ready()
     assert server.write("s", "kept", "x").status == 200
-    shutil.rmtree(os.path.join(server.run_dir, server.instance))
+    remove_run_directory(server)
     server.kill()
     server.start()
     assert server.is_running(), server.log()

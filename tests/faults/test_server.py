@@ -127,6 +127,18 @@ def test_told_to_end_with_a_run_that_does_not__is_cut_after_the_drain_and_a_seco
     assert server.wait(30) == 0
 
 
+def test_told_twice_to_end_with_runs_under_way__cuts_them_and_ends_in_order(serve):
+    server = serve(CRUN, {"drain_timeout": "600s"}).start().wait_until_ready()
+    run = Beside(server.bash, "s", "touch begun; exec sleep 300")
+    eventually(lambda: server.read("s", "begun").status == 200, "it has begun")
+    assert server.bash("t", "exec sleep 300", background=True).status == 202
+    server.process.send_signal(signal.SIGTERM)
+    eventually(lambda: server.call("GET", "/healthz").status == 0, "it does not listen any more")
+    server.process.send_signal(signal.SIGTERM)
+    assert server.wait(30) == 0, server.log()
+    assert run.result().status in (0, 410)
+
+
 def test_two_restarts_at_once__the_second_says_who_has_the_instance(serve):
     server = serve(CRUN).start().wait_until_ready()
     assert server.write("s", "file", "x").status == 200

@@ -78,6 +78,24 @@ TEST_F(LibraryRunner, Container_WorksWithASandboxOfItsOwn) {
   EXPECT_EQ(container.run_command("cat a/b.txt").out, "deep");
 }
 
+TEST_F(LibraryRunner, ContainerOfALeaseGivenBack_ReachesItsSandboxNoMore) {
+  Manager manager(manager_options());
+  auto lease = manager.acquire("python");
+  SandboxContainer container(*lease, {.language = "python"});
+  ASSERT_EQ(container.run_command("echo mine").out, "mine\n");
+  ASSERT_TRUE(lease.give_back());
+  EXPECT_THROW(container.run_command("echo whose"), SandboxLostError);
+  EXPECT_THROW(container.prepare_workdir({{"a", "b"}}), SandboxLostError);
+}
+
+TEST_F(LibraryRunner, ContainerOfADestroyedSandbox_SaysSoAndGoesLast) {
+  Engine engine(options());
+  Sandbox sandbox = engine.create(spec());
+  SandboxContainer container(sandbox);
+  sandbox.destroy();
+  EXPECT_THROW(container.run_command("echo nobody"), SandboxLostError);
+}
+
 TEST_F(LibraryRunner, Coroutines_JudgeManyAtOnce) {
   boost::asio::io_context io{1};
   std::exception_ptr failure;

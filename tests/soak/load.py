@@ -90,8 +90,8 @@ class Caller(threading.Thread):
             return "killed server"
         if "full disk" in kinds and failed.how == "503 unavailable":
             return "full disk"
-        if "engine cut" in kinds and failed.how in ("410 sandbox_lost", "503 unavailable", "502 protocol", "404 lease",
-                                                    "504 timeout", "run lost", "no answer", "system_error"):
+        if "engine cut" in kinds and failed.how in ("410 sandbox_lost", "503 unavailable", "404 lease", "504 timeout",
+                                                    "run lost", "no answer", "system_error"):
             return "engine cut"
         if failed.how in ("system_error", "404 lease") and kinds & {"killed agent", "silent agent"}:
             return "killed agent"  # which sandbox a lease has is not told
@@ -102,10 +102,11 @@ class Caller(threading.Thread):
             # One that was made before the engine went, and not used since.
             if failed.how == "410 sandbox_lost" and self.weather.latest_end("engine cut") > 0:
                 return "engine cut"
-        # One that was struck while it was being made: an engine says of that what it likes.
-        in_the_making = session is not None and session.sandbox is None
-        if in_the_making and kinds and failed.how in ("410 sandbox_lost", "500 internal", "400 invalid_argument"):
-            return "+".join(sorted(kinds))
+        # One that was struck while it was being made, or before its caller knew which it is.
+        not_known = session is None or session.sandbox is None
+        struck = kinds & {"killed agent", "silent agent"}
+        if not_known and struck and failed.how in ("503 unavailable", "410 sandbox_lost"):
+            return "+".join(sorted(struck))
         if failed.how == "out of time":
             if "silent agent" in kinds:
                 return "silent agent"

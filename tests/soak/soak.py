@@ -196,8 +196,6 @@ def main():
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
     parser.add_argument("--backends", default="oci,docker")
     parser.add_argument("--keep-logs", metavar="DIRECTORY", help="where the servers' logs are kept when it fails")
-    parser.add_argument("--tolerate", type=int, default=0, metavar="N",
-                        help="errors that no fault explains and that do not fail it; they are told all the same")
     arguments = parser.parse_args()
     chosen = targets(arguments.backends.split(","))
     if not chosen:
@@ -221,7 +219,7 @@ def main():
             for field in fields:
                 shutil.copy(field.server.log_file, arguments.keep_logs)
     report(ledger, wrong)
-    good = not wrong and len(ledger.unexpected) <= arguments.tolerate
+    good = not wrong and not ledger.unexpected
     print("soak: " + ("passed" if good else f"FAILED (seed {arguments.seed})"))
     return 0 if good else 1
 

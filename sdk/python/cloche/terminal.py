@@ -9,7 +9,8 @@ import threading
 from typing import Any, Iterator, Mapping, Optional, Union
 
 from .deadline import Deadline
-from .errors import SandboxLostError, SandboxTimeoutError, SandboxUnavailableError, error_for, error_from_answer
+from .errors import (SandboxError, SandboxLostError, SandboxTimeoutError, SandboxUnavailableError, error_for,
+                     error_from_answer)
 from .transport import PIECE, Transport
 from .websocket import (BINARY, CLOSE, LARGEST_HEAD, PING, TEXT, FrameDecoder, Handshake, Message, PONG, TerminalExit,
                         control, encode_frame, parse_head)
@@ -46,6 +47,7 @@ class Terminal:
         self._decoder = FrameDecoder()
         self._messages: list[Message] = []
         self._unread = b""
+        self._broken: Optional[str] = None  # how the line was lost, if it was: of the program's end nothing is known
         self._writing = threading.Lock()
         self._open = True
         self._socket = transport.dial(deadline)
@@ -72,7 +74,8 @@ class Terminal:
 
     def read(self, timeout: Optional[float] = None) -> bytes:
         """The next bytes that the program prints; empty when it has ended. After `timeout` seconds raises
-        `SandboxTimeoutError`."""
+        `SandboxTimeoutError`, and `SandboxUnavailableError` when the line to the service is lost: the session may live
+        on, the terminal's program ends."""
         if self._unread:
             data, self._unread = self._unread, b""
             return data
@@ -84,6 +87,7 @@ class Terminal:
                     return data
                 continue
             self._receive(deadline)
+        self._check_line()
         return b""
 
     def read_until(self, wanted: Union[str, bytes], timeout: Optional[float] = 30) -> bytes:
@@ -172,12 +176,11 @@ class Terminal:
                 raise SandboxTimeoutError(f"the terminal printed nothing for {deadline.seconds:g} s", code="timeout")
             piece = self._socket.recv(PIECE)
         except OSError as error:
-            self._hang_up()
-            raise SandboxLostError(f"the terminal's connection broke: {error!r}", code="sandbox_lost") from error
+            raise self._lose_line(f"the terminal's connection broke: {error!r}") from error
         if not piece:
-            self._hang_up()
             if self.exit is None:
-                raise SandboxLostError("the service hung up on the terminal", code="sandbox_lost")
+                raise self._lose_line("the service hung up on the terminal")
+            self._hang_up()
         self._messages += self._decoder.feed(piece)
 
     def _is_readable(self, deadline: Deadline) -> bool:
@@ -201,18 +204,32 @@ class Terminal:
         elif message.kind == PING:
             self._send(encode_frame(PONG, message.data))
         elif message.kind == CLOSE:
+            if self.exit is None:
+                raise self._lose_line("the service closed the terminal before its program had ended")
             self.close()
         return b""
 
     def _send(self, frame: bytes) -> None:
+        self._check_line()
         if not self._open:
             raise SandboxLostError("the terminal is closed", code="sandbox_lost")
         try:
             with self._writing:
                 self._socket.sendall(frame)
         except OSError as error:
-            self._hang_up()
-            raise SandboxLostError(f"the terminal's connection broke: {error!r}", code="sandbox_lost") from error
+            raise self._lose_line(f"the terminal's connection broke: {error!r}") from error
+
+    def _lose_line(self, how: str) -> SandboxError:
+        """A line that is lost tells nothing of the sandbox: that may live on."""
+        if not self._open:
+            return SandboxLostError("the terminal was closed meanwhile", code="sandbox_lost")
+        self._hang_up()
+        self._broken = how
+        return SandboxUnavailableError(how, code="unavailable")
+
+    def _check_line(self) -> None:
+        if self._broken is not None:
+            raise SandboxUnavailableError(self._broken, code="unavailable")
 
     def _hang_up(self) -> None:
         self._open = False

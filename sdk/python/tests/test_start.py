@@ -6,11 +6,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 
 import pytest
-from support import eventually, need_backend, python, settings_of
+from support import eventually, need_backend, python, run_async, settings_of
 
 import cloche
+import cloche.aio
 
 BACKENDS = pytest.mark.parametrize("backend", ["oci", "docker"])
 
@@ -125,6 +127,51 @@ def test_server_that_is_killed_leaves_nothing_either(backend, script):
     os.kill(server, signal.SIGKILL)
     assert eventually(lambda: not left_behind(directory) and not sandboxes_of(backend), 60), left_behind(directory)
     process.kill()
+
+
+def kill(server):
+    (process,) = children_of(server.pid)
+    os.kill(process, signal.SIGKILL)
+
+
+def test_server_that_is_killed_has_not_lost_the_sandbox_of_a_terminal():
+    need_backend("oci", "start")
+    with cloche.start(**settings_of("oci")) as server, server.client() as client:
+        with client.terminal("s") as terminal:
+            terminal.write("echo $((6 * 7))\n")
+            terminal.read_until("42")
+            kill(server)
+            for ask in (lambda: terminal.read_until("no"), terminal.wait, terminal.read, lambda: terminal.write("x")):
+                with pytest.raises(cloche.SandboxUnavailableError) as caught:
+                    ask()
+                assert caught.value.code == "unavailable"
+
+
+def test_server_that_is_killed_has_not_lost_the_sandbox_of_a_terminal_on_asyncio():
+    async def work(server):
+        async with cloche.aio.Client(server.url) as client, client.terminal("s") as terminal:
+            await terminal.write("echo $((6 * 7))\n")
+            await terminal.read_until("42")
+            kill(server)
+            for ask in (lambda: terminal.read_until("no"), terminal.wait, terminal.read, lambda: terminal.write("x")):
+                with pytest.raises(cloche.SandboxUnavailableError) as caught:
+                    await ask()
+                assert caught.value.code == "unavailable"
+    need_backend("oci", "start")
+    with cloche.start(**settings_of("oci")) as server:
+        run_async(work(server))
+
+
+def test_terminal_that_is_closed_while_it_is_read_is_lost():
+    need_backend("oci", "start")
+    with cloche.start(**settings_of("oci")) as server, server.client() as client, client.terminal("s") as terminal:
+        terminal.write("echo $((6 * 7))\n")
+        terminal.read_until("42")
+        closing = threading.Timer(0.2, terminal.close)
+        closing.start()
+        with pytest.raises(cloche.SandboxLostError):
+            terminal.read_until("never")
+        closing.join()
 
 
 def test_options_are_the_configuration():

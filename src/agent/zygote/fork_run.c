@@ -72,7 +72,7 @@ __attribute__((noinline)) static int fork_run(const struct Zygote* zygote, int s
 /* Waits for the agent to ask: one byte, with descriptors. How many came; -1 when the agent is gone. */
 static int receive(int control, int fds[most_fds]) {
   char byte = 0;
-  char room[CMSG_SPACE(most_fds * sizeof(int))];
+  _Alignas(struct cmsghdr) char room[CMSG_SPACE(most_fds * sizeof(int))];
   struct iovec data = {&byte, 1};
   struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof room};
   ssize_t got;

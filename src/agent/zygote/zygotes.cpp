@@ -146,6 +146,7 @@ Programs open_programs() {
                                 std::to_string(programs.watcher.get())};
   argv.insert(argv.end(), request.imports.begin(), request.imports.end());
   std::vector<char*> pointers;
+  pointers.reserve(argv.size() + 1);
   for (auto& text : argv) pointers.push_back(text.data());
   pointers.push_back(nullptr);
   const char* env[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "HOME=/", nullptr};

@@ -27,12 +27,22 @@ unsigned status_of(const Error& error) {
 Task<> answer_detail(Exchange& exchange, unsigned status, std::string detail) {
   json::object body;
   body["detail"] = status == 500 ? "something failed inside" : detail;
-  [[maybe_unused]] auto sent = co_await http::respond_json(exchange, status, body);
+  http::Fields fields;
+  fields.emplace_back("Content-Type", "application/json");
+  if (status == 503) fields.emplace_back("Retry-After", "1");
+  std::string text = json::serialize(body);
+  [[maybe_unused]] auto sent = co_await exchange.respond(status, std::move(fields), std::move(text));
+}
+
+Task<> answer_failure(Exchange& exchange, Error error) {
+  log_failure(exchange, error);
+  co_await answer_detail(exchange, status_of(error), std::move(error.message));
 }
 
 Task<> answer(Exchange& exchange, Result<json::object> body) {
   if (!body) {
-    co_await answer_detail(exchange, status_of(body.error()), body.error().message);
+    Error error = std::move(body).error();
+    co_await answer_failure(exchange, std::move(error));
     co_return;
   }
   [[maybe_unused]] auto sent = co_await http::respond_json(exchange, 200, *body);
@@ -127,7 +137,8 @@ Task<Status> lend(LeaseBook& book, const LanguageRegistry& languages, Call& call
   std::string tenant = call.principal.tenant;
   auto id = co_await book.lend(*language, std::move(tenant));
   if (!id) {
-    co_await answer_detail(call.exchange, status_of(id.error()), id.error().message);
+    Error error = std::move(id).error();
+    co_await answer_failure(call.exchange, std::move(error));
     co_return Status{};
   }
   json::object body;
@@ -151,8 +162,8 @@ Task<Status> read_out(LeaseBook& book, Call& call) {
   }
   auto file = co_await (*entry)->container->extract_file(wanted->path, wanted->most);
   if (!file) {
-    const unsigned status = file.error().code == ErrorCode::limit_reached ? 400 : status_of(file.error());
-    co_await answer_detail(exchange, status, file.error().message);
+    Error error = std::move(file).error();
+    co_await answer_failure(exchange, std::move(error));
     co_return Status{};
   }
   co_await answer(exchange, to_json(*file));
@@ -179,7 +190,8 @@ Task<Status> execute(runner::CodeRunner& runner, auth::Quotas& quotas, Call& cal
   CLOCHE_CO_TRY(const auth::QuotaTicket ticket, co_await begin_run(quotas, call));
   auto report = co_await runner.run(std::move(*submission));
   if (!report) {
-    co_await answer_detail(exchange, status_of(report.error()), report.error().message);
+    Error error = std::move(report).error();
+    co_await answer_failure(exchange, std::move(error));
     co_return Status{};
   }
   co_await answer(exchange, to_results(*report));

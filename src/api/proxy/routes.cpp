@@ -1,6 +1,9 @@
 #include "api/proxy/routes.hpp"
 
+#include <boost/asio/experimental/awaitable_operators.hpp>
+
 #include "api/files/calls.hpp"
+#include "api/welcome.hpp"
 
 namespace cloche::api {
 
@@ -44,6 +47,17 @@ Task<Status> answer_for_server(http::Exchange& exchange, std::uint16_t port, Err
   co_return co_await answer_refusal(exchange, 502, "bad_gateway", error.message);
 }
 
+enum class Asked { answer, upgrade };
+
+// An app may answer for ever, with a stream of events or a WebSocket. It is cut short for who is shut out.
+Task<Status> serve_while_welcome(ProxyExchange& proxied, Asked asked, Welcome& welcome) {
+  using asio::experimental::awaitable_operators::operator||;
+  auto work = asked == Asked::upgrade ? proxied.serve_upgrade() : proxied.serve();
+  auto ended = co_await (std::move(work) || welcome.wait_until_over());
+  if (auto* served = std::get_if<0>(&ended)) co_return std::move(*served);
+  co_return fail(ErrorCode::permission_denied, std::get<1>(ended).message);
+}
+
 Task<Status> serve_proxy(SessionStore& store, ProxyRules rules, Call& call) {
   CLOCHE_CO_TRY(const std::uint16_t port, read_port(call.path["port"]));
   CLOCHE_CO_TRY(const session::SessionUse use, find_session(call, store));
@@ -57,12 +71,8 @@ Task<Status> serve_proxy(SessionStore& store, ProxyRules rules, Call& call) {
   ProxyHead head = head_of(call, port);
   const bool upgrades = head.upgrades;
   ProxyExchange proxied(call.exchange, *connection, std::move(head), rules);
-  Status served;
-  if (upgrades) {
-    served = co_await proxied.serve_upgrade();
-  } else {
-    served = co_await proxied.serve();
-  }
+  Welcome welcome(call);
+  auto served = co_await serve_while_welcome(proxied, upgrades ? Asked::upgrade : Asked::answer, welcome);
   if (served) co_return served;
   Error error = std::move(served).error();
   co_return co_await answer_for_server(call.exchange, port, std::move(error));

@@ -1,7 +1,10 @@
 #include "api/runs/events.hpp"
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
 
+#include "api/welcome.hpp"
 #include "http/grammar.hpp"
 #include "http/server/event_stream.hpp"
 
@@ -15,15 +18,33 @@ Task<> next_event(session::RunReader& reader, std::optional<session::RunEvent>& 
   event = std::move(next);
 }
 
-Task<Status> send_all(http::Exchange& exchange, http::EventStream& stream, session::RunReader& reader,
-                      const RunPlace& place, std::uint64_t position) {
+// Without an id: it is no event of the run.
+http::ServerEvent last_words_to(const ShutOut& out) {
+  boost::json::object body;
+  body["code"] = out.code;
+  body["message"] = out.message;
+  http::ServerEvent event;
+  event.name = "error";
+  event.data = boost::json::serialize(body);
+  return event;
+}
+
+Task<Status> send_all(const Call& call, http::EventStream& stream, session::RunReader& reader, const RunPlace& place,
+                      std::uint64_t position) {
   using asio::experimental::awaitable_operators::operator||;
   http::ServerEvent first = first_event(reader.run(), place, position);
   auto begun = co_await stream.send(std::move(first));
   if (!begun) co_return begun;
+  Welcome welcome(call);
   for (;;) {
+    if (const auto out = welcome.look()) {
+      http::ServerEvent last = last_words_to(*out);
+      co_return co_await stream.send(std::move(last));
+    }
     std::optional<session::RunEvent> event;
-    co_await (next_event(reader, event) || exchange.wait_until_server_stops());
+    const auto first_of =
+        co_await (next_event(reader, event) || call.exchange.wait_until_server_stops() || welcome.wait_until_due());
+    if (!event && first_of.index() == 2) continue;
     if (!event) co_return Status{};
     http::ServerEvent told = to_server_event(reader.run(), place, *event);
     auto sent = co_await stream.send(std::move(told));
@@ -44,13 +65,12 @@ bool accepts(const http::Exchange& exchange, std::string_view type) {
   return false;
 }
 
-Task<Status> stream_run(http::Exchange& exchange, std::shared_ptr<session::Run> run, RunPlace place,
-                        std::uint64_t position) {
+Task<Status> stream_run(Call& call, std::shared_ptr<session::Run> run, RunPlace place, std::uint64_t position) {
   CLOCHE_CO_TRY(session::RunReader reader, session::RunReader::at(std::move(run), position));
   std::function<Task<Status>(http::EventStream&)> body = [&](http::EventStream& stream) {
-    return send_all(exchange, stream, reader, place, position);
+    return send_all(call, stream, reader, place, position);
   };
-  auto served = co_await http::serve_events(exchange, std::move(body));
+  auto served = co_await http::serve_events(call.exchange, std::move(body));
   co_return served;
 }
 

@@ -1,8 +1,8 @@
 // A run as a stream of events.
 #pragma once
 
+#include "api/call.hpp"
 #include "api/runs/answers.hpp"
-#include "http/server/exchange.hpp"
 
 namespace cloche::api {
 
@@ -10,8 +10,8 @@ namespace cloche::api {
 bool accepts(const http::Exchange& exchange, std::string_view type);
 
 // Answers with the run's events from a position on, until its end, or until the server stops. Nothing is missed and
-// nothing comes twice for a client that comes back with the id of the last event it saw.
-Task<Status> stream_run(http::Exchange& exchange, std::shared_ptr<session::Run> run, RunPlace place,
-                        std::uint64_t position);
+// nothing comes twice for a client that comes back with the id of the last event it saw. A caller whose token is good
+// no longer gets an error event, and the end.
+Task<Status> stream_run(Call& call, std::shared_ptr<session::Run> run, RunPlace place, std::uint64_t position);
 
 }  // namespace cloche::api

@@ -94,7 +94,7 @@ Task<Status> resume(RunService& service, Call& call, const auth::AuthorizedTenan
   CLOCHE_CO_TRY(Runs* const runs, co_await runs_of(use));
   CLOCHE_CO_TRY(auto run, runs->find(from.run));
   RunPlace place{tenant.name(), std::move(session)};
-  auto served = co_await stream_run(call.exchange, std::move(run), std::move(place), from.position);
+  auto served = co_await stream_run(call, std::move(run), std::move(place), from.position);
   co_return served;
 }
 
@@ -152,7 +152,7 @@ Task<Status> run(RunService& service, Call& call, RunCall wanted) {
   CLOCHE_CO_TRY(const auto started, runs->start(use, std::move(subject), std::move(*ticket), std::move(work)));
   if (as_events) {
     constexpr std::uint64_t beginning = 0;
-    auto served = co_await stream_run(call.exchange, started, std::move(place), beginning);
+    auto served = co_await stream_run(call, started, std::move(place), beginning);
     co_return served;
   }
   const StopUnlessEnded stop(started);
@@ -215,7 +215,7 @@ Task<Status> events(SessionStore& store, Call& call) {
     CLOCHE_CO_TRY(from, parse_event_id(last_seen));
     if (from.run != run->id()) co_return fail(ErrorCode::invalid_argument, "Last-Event-ID is of another run");
   }
-  auto served = co_await stream_run(call.exchange, std::move(run), std::move(opened.place), from.position);
+  auto served = co_await stream_run(call, std::move(run), std::move(opened.place), from.position);
   co_return served;
 }
 

@@ -48,12 +48,9 @@ Task<Status> list(SessionStore& store, Call& call) {
 
 Task<Status> show(SessionStore& store, Call& call) {
   CLOCHE_CO_TRY(const auto tenant, call.tenant(std::string(call.path["tenant"])));
-  for (const auto& info : store.list(tenant.name())) {
-    if (info.key.id != call.path["session"]) continue;
-    const json::value answer = to_json(info);
-    co_return co_await http::respond_json(call.exchange, 200, answer);
-  }
-  co_return fail(ErrorCode::not_found, "there is no such session");
+  CLOCHE_CO_TRY(const auto info, store.info(tenant, std::string(call.path["session"])));
+  const json::value answer = to_json(info);
+  co_return co_await http::respond_json(call.exchange, 200, answer);
 }
 
 Result<session::EndMode> read_mode(const http::Query& query) {

@@ -108,11 +108,15 @@ std::string exit_message(const Outcome& outcome, std::string_view reason) {
 
 std::string terminal_error_message(const Error& error) {
   const ErrorAnswer answer = answer_for(error.code);
+  return terminal_error_message(answer.code, answer.status == 500 ? "something failed inside; the log knows more"
+                                                                  : std::string_view(error.message));
+}
+
+std::string terminal_error_message(std::string_view code, std::string_view words) {
   json::object message;
   message["type"] = "error";
-  message["code"] = answer.code;
-  message["message"] =
-      answer.status == 500 ? std::string("something failed inside; the log knows more") : to_utf8(error.message);
+  message["code"] = code;
+  message["message"] = to_utf8(words);
   return json::serialize(message);
 }
 

@@ -37,5 +37,6 @@ Result<TerminalOptions> read_terminal_options(const http::Query& query);
 std::string exit_message(const Outcome& outcome, std::string_view reason);
 // {"type": "error", "code", "message"}
 std::string terminal_error_message(const Error& error);
+std::string terminal_error_message(std::string_view code, std::string_view words);
 
 }  // namespace cloche::api

@@ -4,6 +4,7 @@
 
 #include "api/files/calls.hpp"
 #include "api/terminal/messages.hpp"
+#include "api/welcome.hpp"
 #include "core/event.hpp"
 #include "core/log.hpp"
 #include "http/server/websocket.hpp"
@@ -21,6 +22,9 @@ constexpr std::uint16_t failed_inside = 1011;
 
 // For a program that does not read what is typed. The terminal's own buffer and the channel's take a lot before.
 constexpr std::chrono::seconds typing_patience{60};
+
+// For the program of somebody who is shut out to end, and for its end to be told.
+constexpr std::chrono::seconds parting_patience{5};
 
 // A shell to talk to: bash where there is one.
 constexpr const char* any_shell = "command -v bash >/dev/null 2>&1 && exec bash -i; exec sh -i";
@@ -49,9 +53,11 @@ class Terminal {
       : socket_(socket), exec_(exec), use_(use) {}
 
   // To the program's end, or the client's.
-  Task<Status> serve(http::Exchange& exchange, std::chrono::steady_clock::duration idle) {
+  Task<Status> serve(const Call& call, std::chrono::steady_clock::duration idle) {
     using asio::experimental::awaitable_operators::operator||;
-    auto ended = co_await (show() || type() || watch_idle(idle) || watch_server(exchange));
+    Welcome welcome(call);
+    auto ended =
+        co_await (show() || type() || watch_idle(idle) || watch_server(call.exchange) || watch_welcome(welcome));
     if (auto* shown = std::get_if<0>(&ended)) co_return std::move(*shown);
     co_return Status{};  // the client is gone, and the program goes with the exec
   }
@@ -71,7 +77,8 @@ class Terminal {
       }
       if (const auto* outcome = std::get_if<Outcome>(&*next)) {
         use_.reset();
-        const std::string told = exit_message(*outcome, reason_);
+        const std::string told =
+            shut_out_ ? terminal_error_message(shut_out_->code, shut_out_->message) : exit_message(*outcome, reason_);
         CLOCHE_CO_CHECK(co_await socket_.write(http::MessageKind::text, told));
         co_return co_await socket_.close(close_code_, "the program has ended");
       }
@@ -85,6 +92,7 @@ class Terminal {
     for (;;) {
       auto read = co_await socket_.read();
       if (!read || !*read) co_return;
+      if (shut_out_) continue;
       touch();
       http::WebSocketMessage message = std::move(**read);
       auto taken = co_await take(std::move(message));
@@ -115,6 +123,14 @@ class Terminal {
     co_await for_ever();
   }
 
+  // Ends the program, and if that or the client takes too long, the line.
+  Task<> watch_welcome(Welcome& welcome) {
+    auto out = co_await welcome.wait_until_over();
+    shut_out_ = std::move(out);
+    end_program(not_as_agreed, shut_out_->message);
+    co_await pause_for(parting_patience);
+  }
+
   static Task<> for_ever() {
     Event never(co_await asio::this_coro::executor);
     for (;;) co_await never.wait();
@@ -135,6 +151,7 @@ class Terminal {
   Deadline::Clock::time_point last_ = Deadline::Clock::now();
   std::uint16_t close_code_ = normal_end;
   std::string reason_;  // why the program was stopped, if it was
+  std::optional<ShutOut> shut_out_;
 };
 
 Task<Status> serve_terminal(SessionStore& store, TerminalRules rules, Call& call) {
@@ -158,7 +175,7 @@ Task<Status> serve_terminal(SessionStore& store, TerminalRules rules, Call& call
   if (!accepted) co_return Status{};  // it has been answered
   const auto socket = std::move(*accepted);
   Terminal terminal(*socket, *exec, use);
-  auto served = co_await terminal.serve(call.exchange, rules.idle);
+  auto served = co_await terminal.serve(call, rules.idle);
   if (!served) log::debug("request {}: terminal: {}", call.exchange.request_id(), served.error().message);
   co_return Status{};
 }

@@ -55,7 +55,9 @@ Task<Result<std::string>> ImageDeriver::derive(const ImageDetails& base, const S
   if (known_.contains(reference)) co_return reference;
   const Turn turn(*this, reference);
   auto there = co_await inspect_image(*engine_, reference, deadline);
-  if (!there && there.error().code != ErrorCode::not_found) co_return fail(std::move(there).error());
+  if (!there && there.error().code != ErrorCode::not_found) {
+    co_return fail(as_trouble_of_engine(std::move(there).error()));
+  }
   if (!there) {
     auto made = co_await make(base, tag, layout, deadline);
     if (!made) co_return fail(std::move(made).error().at("derive image " + reference));
@@ -89,15 +91,21 @@ Task<Status> ImageDeriver::make_in(std::string name, std::string mark, const Ima
   const bool heard =
       created || (created.error().code != ErrorCode::timeout && created.error().code != ErrorCode::unavailable);
   if (heard) cleanup.answered();
-  if (!created) co_return fail(std::move(created).error());
-  CLOCHE_CO_CHECK(co_await put_archive(*engine_, created->id, std::move(archive), deadline));
+  if (!created) {
+    // The image that it is derived of may have been removed a moment ago, and is what must be brought back.
+    const bool has_no_image = created.error().code == ErrorCode::not_found;
+    co_return fail(has_no_image ? std::move(created).error() : as_trouble_of_engine(std::move(created).error()));
+  }
+  auto put = co_await put_archive(*engine_, created->id, std::move(archive), deadline);
+  if (!put) co_return fail(as_trouble_of_engine(std::move(put).error()));
   // The container's labels go into the image and cannot be taken away, only emptied; else a sandbox made of the image
   // would pass for a container that is being derived.
   json::object config;
   config["Labels"] = json::object{
       {labels::derived, "1"}, {labels::agent, agent_->sha256}, {labels::deriving_instance, ""}, {labels::deriving, ""}};
-  CLOCHE_CO_CHECK(
-      co_await commit_container(*engine_, created->id, tag.repository, tag.tag, std::move(config), deadline));
+  auto committed =
+      co_await commit_container(*engine_, created->id, tag.repository, tag.tag, std::move(config), deadline);
+  if (!committed) co_return fail(as_trouble_of_engine(std::move(committed).error()));
   co_return Status{};
 }
 

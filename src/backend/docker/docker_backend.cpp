@@ -23,6 +23,14 @@ constexpr auto facts_lifetime = 30s;
 // An engine that does not let go of one container: the start of a server waits for no longer.
 constexpr auto removal_in_passing = 5s;
 
+// What an engine says of a container that it does not make: 400 that the configuration makes no sense, 404 that it has
+// no such image, 409 that the name is taken. These are to be mended by whoever chose them. The rest is the engine's.
+Error refusal_of_creation(Error error) {
+  const bool of_configuration = error.code == ErrorCode::invalid_argument || error.code == ErrorCode::not_found ||
+                                error.code == ErrorCode::already_exists;
+  return of_configuration ? error : as_trouble_of_engine(std::move(error));
+}
+
 class DockerBackend final : public Backend {
  public:
   DockerBackend(Executor executor, asio::thread_pool& pool, DockerOptions options, http::Endpoint endpoint)
@@ -59,7 +67,9 @@ class DockerBackend final : public Backend {
 
 Task<Result<EngineFacts>> DockerBackend::facts(Deadline deadline) {
   if (facts_ && !facts_until_.passed()) co_return *facts_;
-  CLOCHE_CO_TRY(facts_, co_await fetch_facts(*engine_, deadline));
+  auto fetched = co_await fetch_facts(*engine_, deadline);
+  if (!fetched) co_return fail(as_trouble_of_engine(std::move(fetched).error()));
+  facts_ = std::move(*fetched);
   facts_until_ = Deadline::after(facts_lifetime);
   co_return *facts_;
 }
@@ -73,7 +83,8 @@ Task<Status> DockerBackend::reach(Deadline deadline) {
 Task<Result<ImageDetails>> DockerBackend::ensure_image(std::string image, Deadline deadline) {
   CLOCHE_CO_TRY(const ImageReference reference, parse_image_reference(image));
   auto there = co_await inspect_image(*engine_, image, deadline);
-  if (there || there.error().code != ErrorCode::not_found) co_return there;
+  if (there) co_return there;
+  if (there.error().code != ErrorCode::not_found) co_return fail(as_trouble_of_engine(std::move(there).error()));
   const std::string missing = "the engine has no image '" + image + "'";
   if (options_.pull == PullPolicy::never) {
     co_return fail(ErrorCode::not_found,
@@ -139,7 +150,7 @@ Task<Result<std::string>> DockerBackend::create_hardened(Cleanup& cleanup, const
   const bool heard =
       created || (created.error().code != ErrorCode::timeout && created.error().code != ErrorCode::unavailable);
   if (heard) cleanup.answered();
-  if (!created) co_return fail(std::move(created).error());
+  if (!created) co_return fail(refusal_of_creation(std::move(created).error()));
   for (const auto& warning : created->warnings) {
     if (warns_of_lost_limit(warning)) {
       co_return fail(ErrorCode::unsupported, "the engine does not enforce all limits: " + warning);
@@ -159,11 +170,14 @@ Task<Result<std::unique_ptr<Enclosure>>> DockerBackend::raise_with(Cleanup& clea
   CLOCHE_CO_TRY(parts.container, co_await create_hardened(cleanup, spec, std::move(plan), id, deadline));
   fault_point("backend.make.created");
   parts.spec = std::move(spec);
-  // Attached first: without a log, what the agent says before that would be lost.
-  CLOCHE_CO_TRY(http::Upgrade attached, co_await attach_container(*engine_, parts.container, deadline));
-  CLOCHE_CO_CHECK(co_await start_container(*engine_, parts.container, deadline));
+  // Attached first: without a log, what the agent says before that would be lost. The engine has taken the
+  // configuration by now: whatever it says from here on is no fault of who asked for a sandbox.
+  auto attached = co_await attach_container(*engine_, parts.container, deadline);
+  if (!attached) co_return fail(as_trouble_of_engine(std::move(attached).error()));
+  auto started = co_await start_container(*engine_, parts.container, deadline);
+  if (!started) co_return fail(as_trouble_of_engine(std::move(started).error()));
   fault_point("backend.make.started");
-  co_return create_enclosure(engine_, std::move(parts), std::move(attached), std::move(held));
+  co_return create_enclosure(engine_, std::move(parts), std::move(*attached), std::move(held));
 }
 
 Task<Result<std::vector<std::unique_ptr<Enclosure>>>> DockerBackend::recover(Deadline deadline) {
@@ -188,6 +202,13 @@ Task<Result<std::vector<std::unique_ptr<Enclosure>>>> DockerBackend::recover(Dea
     auto removed = co_await remove_for_good(engine_, id, in_passing);
     // One that resists must not cost the others.
     if (!removed) reaper_->remove_labelled(labels::sandbox, sandbox, Reaper::Arrival::certain);
+  }
+  // One that ended in order left nothing. One that was killed may have asked for more than the engine has made by now.
+  if (!found.empty()) {
+    reaper_->remove_strays(labels::of_instance(options_.instance), [held = held_](const LabelMap& borne) {
+      const auto sandbox = borne.find(labels::sandbox);
+      return sandbox != borne.end() && held->contains(sandbox->second);
+    });
   }
   co_return living;
 }

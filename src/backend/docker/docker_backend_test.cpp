@@ -202,7 +202,106 @@ TEST_F(BackendOverFakeEngine, StartThatFails_LeavesNoContainer) {
     co_await peer.send("HTTP/1.1 101 UPGRADED\r\n\r\n");
     co_await peer.receive();
   });
-  expect_refusal(ErrorCode::internal, "exec format error");
+  expect_refusal(ErrorCode::unavailable, "exec format error");
+}
+
+// Each step that an engine takes to make a sandbox, struck.
+TEST_F(BackendOverFakeEngine, EngineInTrouble_IsUnavailableWhateverItSays) {
+  struct Strike {
+    const char* path;
+    unsigned status;
+    const char* body;
+  };
+  constexpr const char* words = R"({"message":"oh no"})";
+  const Strike strikes[] = {{"GET /v1.41/info", 500, words},
+                            {"GET /v1.41/info", 200, "garbage"},
+                            {"GET /v1.41/info", 400, words},
+                            {"GET /v1.41/images/", 500, words},
+                            {"GET /v1.41/images/", 400, words},
+                            {"GET /v1.41/images/", 200, "{\"Id\":"},
+                            {"GET /v1.41/images/", 200, "{}"},
+                            {"POST /v1.41/containers/create", 500, words},
+                            {"POST /v1.41/containers/create", 403, words},
+                            {"POST /v1.41/containers/create", 201, "{}"},
+                            {"PUT /v1.41/containers/0", 404, words},
+                            {"PUT /v1.41/containers/0", 409, words},
+                            {"POST /v1.41/commit", 404, words},
+                            {"POST /v1.41/commit", 201, "half"},
+                            {"POST /v1.41/containers/0", 400, words},
+                            {"POST /v1.41/containers/0", 404, words},
+                            {"POST /v1.41/containers/0", 409, words},
+                            {"POST /v1.41/containers/0", 500, words}};
+  run([this, &strikes]() -> Task<> {
+    for (const Strike& strike : strikes) {
+      FakeEngine struck(io_.get_executor());
+      struck.server().on(strike.path, strike.status, strike.body);
+      auto made = create_docker_backend(io_.get_executor(), pool_, struck.options()).value();
+      auto wanted = spec();
+      auto enclosure = co_await made->create(std::move(wanted), soon());
+      EXPECT_FALSE(enclosure) << strike.path;
+      if (!enclosure) {
+        EXPECT_EQ(enclosure.error().code, ErrorCode::unavailable)
+            << strike.path << " " << strike.status << ": " << enclosure.error().message;
+      }
+      while (!struck.containers.empty()) co_await pause_for(1ms);
+      made.reset();
+      co_await struck.server().stop();
+    }
+  });
+}
+
+TEST_F(BackendOverFakeEngine, StartOfAContainerThatWasStruck_IsUnavailable) {
+  engine_.server().on("POST /v1.41/containers/0", [](ReceivedRequest request, Peer& peer) -> Task<> {
+    if (request.target.ends_with("/start")) {
+      co_await peer.reply(400, R"({"message":"cannot start a stopped process"})");
+      co_return;
+    }
+    co_await peer.send("HTTP/1.1 101 UPGRADED\r\n\r\n");
+    co_await peer.receive();
+  });
+  expect_refusal(ErrorCode::unavailable, "stopped process");
+}
+
+TEST_F(BackendOverFakeEngine, ConfigurationThatTheEngineRefuses_IsSaidAsSuch) {
+  run([this]() -> Task<> {
+    auto made = backend();
+    auto first = spec();
+    auto enclosure = co_await made->create(std::move(first), soon());  // the image is derived now
+    EXPECT_TRUE(enclosure);
+    if (enclosure) co_await (*enclosure)->destroy(soon());
+    engine_.server().on("POST /v1.41/containers/create", 400, R"({"message":"invalid mount config"})");
+    auto wanted = spec();
+    auto second = co_await made->create(std::move(wanted), soon());
+    EXPECT_FALSE(second);
+    if (second) co_return;
+    EXPECT_EQ(second.error().code, ErrorCode::invalid_argument);
+    EXPECT_NE(second.error().message.find("invalid mount config"), std::string::npos) << second.error().message;
+  });
+}
+
+TEST_F(BackendOverFakeEngine, LimitsOfASandboxThatIsGone_AreLostWithIt) {
+  run([this]() -> Task<> {
+    auto made = backend();
+    auto wanted = spec();
+    auto enclosure = co_await made->create(std::move(wanted), soon());
+    EXPECT_TRUE(enclosure);
+    if (!enclosure) co_return;
+    const std::pair<int, ErrorCode> answers[] = {{404, ErrorCode::sandbox_lost},
+                                                 {409, ErrorCode::sandbox_lost},
+                                                 {500, ErrorCode::unavailable},
+                                                 {400, ErrorCode::invalid_argument}};
+    Limits limits = (*enclosure)->spec().limits;
+    limits.memory = mib(64);
+    for (const auto& [status, code] : answers) {
+      engine_.server().on("POST /v1.41/containers/0", status, R"({"message":"oh no"})");
+      auto set = co_await (*enclosure)->set_limits(limits);
+      EXPECT_FALSE(set);
+      if (!set) {
+        EXPECT_EQ(set.error().code, code) << set.error().message;
+      }
+    }
+    co_await (*enclosure)->destroy(soon());
+  });
 }
 
 TEST_F(BackendOverFakeEngine, NameInUse_LeavesTheOthersContainerAlone) {
@@ -326,7 +425,7 @@ TEST_F(BackendOverFakeEngine, ManyAtOnce_DeriveTheImageOnce) {
 
 TEST_F(BackendOverFakeEngine, DerivingThatFails_LeavesNoContainerAndNoTag) {
   engine_.server().on("PUT /v1.41/containers/0", 500, R"({"message":"no space left on device"})");
-  expect_refusal(ErrorCode::internal, "no space left");
+  expect_refusal(ErrorCode::unavailable, "no space left");
   EXPECT_EQ(engine_.images.size(), 1u);
 }
 
@@ -395,6 +494,25 @@ json::object labelled(const std::map<std::string, std::string>& labels) {
       {"Labels", std::move(all)},
       {"HostConfig",
        json::object{{"Memory", 64 << 20}, {"NanoCpus", 250'000'000}, {"PidsLimit", 99}, {"Runtime", "runc"}}}};
+}
+
+TEST_F(BackendOverFakeEngine, ContainerThatAKilledProcessAskedFor_IsRemovedWhenItTurnsUpLater) {
+  const auto living = labels::for_sandbox(spec(), {"sb1"}, {"test"}).value();
+  const auto late = labels::for_sandbox(spec(), {"sb2"}, {"test"}).value();
+  const auto theirs = labels::for_sandbox(spec(), {"sb3"}, {"another"}).value();
+  engine_.containers = {{"01", {"a", "running", labelled(living)}}, {"02", {"b", "created", labelled(theirs)}}};
+  run([this, late]() -> Task<> {
+    auto made = backend();
+    auto recovered = co_await made->recover(soon());
+    EXPECT_TRUE(recovered) << recovered.error().message;
+    engine_.containers["03"] = {"c", "created", labelled(late)};
+    auto wanted = spec();
+    auto mine = co_await made->create(std::move(wanted), soon());
+    EXPECT_TRUE(mine);
+    while (engine_.containers.contains("03")) co_await pause_for(1ms);
+    EXPECT_EQ(engine_.containers.size(), 3u) << "mine, the one that lives, and another instance's";
+    if (mine) co_await (*mine)->destroy(soon());
+  });
 }
 
 TEST_F(BackendOverFakeEngine, Recover_TakesUpTheLivingRemovesTheDeadAndLeavesTheRest) {

@@ -22,6 +22,16 @@ bool same_resources(const Limits& a, const Limits& b) {
   return a.memory == b.memory && a.cpus == b.cpus && a.pids == b.pids;
 }
 
+// 400 is about the limits themselves. A container that there is not, or that is on its way out, was a sandbox.
+Error refusal_of_limits(Error error) {
+  switch (error.code) {
+    case ErrorCode::invalid_argument: return error;
+    case ErrorCode::not_found:
+    case ErrorCode::already_exists: error.code = ErrorCode::sandbox_lost; return error;
+    default: return as_trouble_of_engine(std::move(error));
+  }
+}
+
 class DockerEnclosure final : public Enclosure {
  public:
   DockerEnclosure(std::shared_ptr<Engine> engine, ContainerParts parts, http::Upgrade attached, HeldId held)
@@ -74,7 +84,7 @@ Task<Status> DockerEnclosure::set_limits(const Limits& limits) {
   }
   // Some may have been set before the one that failed.
   auto restored = co_await apply(before, deadline);
-  Error error = std::move(applied).error().at("set limits of sandbox " + parts_.id.value);
+  Error error = refusal_of_limits(std::move(applied).error()).at("set limits of sandbox " + parts_.id.value);
   if (!restored) error.message += "; and the limits before could not be restored: " + restored.error().message;
   co_return fail(std::move(error));
 }

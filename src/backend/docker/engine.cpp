@@ -61,6 +61,13 @@ Error engine_error(const Call& call, unsigned status, std::string_view body) {
                call.method + " " + call.path + ": " + std::to_string(status) + (words.empty() ? "" : " ") + words};
 }
 
+Error as_trouble_of_engine(Error error) {
+  const bool stays =
+      error.code == ErrorCode::timeout || error.code == ErrorCode::cancelled || error.code == ErrorCode::unsupported;
+  if (!stays) error.code = ErrorCode::unavailable;
+  return error;
+}
+
 Engine::Engine(Executor executor, http::Endpoint endpoint) : client_(std::move(executor), std::move(endpoint)) {}
 
 Error Engine::explain(const Call& call, Error error) {

@@ -64,4 +64,9 @@ class Engine {
 // The error for an answer that is not accepted.
 Error engine_error(const Call& call, unsigned status, std::string_view body);
 
+// What a call has failed with that made sense when it was sent: the engine is in trouble, or what it was about went
+// away meanwhile. That is `unavailable`, and may pass. A deadline that has passed, and what the engine cannot do at
+// all, stay what they are.
+Error as_trouble_of_engine(Error error);
+
 }  // namespace cloche::docker

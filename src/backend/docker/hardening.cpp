@@ -29,6 +29,9 @@ json::object tmpfs_places(const SandboxSpec& spec, const std::vector<std::string
   for (const auto& volume : volumes) places[volume] = "ro,noexec,nosuid,nodev,size=4096";
   places["/tmp"] = fmt::format("rw,exec,nosuid,nodev,size={},nr_inodes={},mode=1777", spec.limits.tmp_dir.count,
                                inodes_for(spec.limits.tmp_dir));
+  // The engine's own has a size, and no limit of inodes.
+  places["/dev/shm"] = fmt::format("rw,noexec,nosuid,nodev,size={},nr_inodes={},mode=1777", spec.limits.shm_dir.count,
+                                   inodes_for(spec.limits.shm_dir));
   places[spec.work_dir] = fmt::format("rw,exec,nosuid,nodev,size={},nr_inodes={},uid={},gid={},mode=0755",
                                       spec.limits.work_dir.count, inodes_for(spec.limits.work_dir), spec.uid, spec.gid);
   return places;
@@ -75,7 +78,7 @@ json::object host_config(const SandboxSpec& spec, const ContainerPlan& plan) {
   config["IpcMode"] = "private";
   config["PidMode"] = "";
   config["Tmpfs"] = tmpfs_places(spec, plan.volumes);
-  config["ShmSize"] = spec.limits.shm_dir.count;
+  config["ShmSize"] = spec.limits.shm_dir.count;  // of whatever an engine may put there instead
   config["Mounts"] = bind_mounts(spec, plan.host_path_map);
   // The channel is the container's output; a log would be a copy of all that ever happened inside.
   config["LogConfig"] = json::object{{"Type", "none"}, {"Config", json::object{}}};

@@ -75,7 +75,9 @@ TEST(Hardening, WritablePlaces_AreSizedAndNoDevices) {
             "rw,exec,nosuid,nodev,size=67108864,nr_inodes=65536,uid=1234,gid=2345,mode=0755");
   EXPECT_EQ(json::text(json::find(at(body, "Tmpfs"), "/tmp")),
             "rw,exec,nosuid,nodev,size=33554432,nr_inodes=32768,mode=1777");
-  EXPECT_EQ(at(body, "Tmpfs").get_object().size(), 2u);
+  EXPECT_EQ(json::text(json::find(at(body, "Tmpfs"), "/dev/shm")),
+            "rw,noexec,nosuid,nodev,size=16777216,nr_inodes=16384,mode=1777");
+  EXPECT_EQ(at(body, "Tmpfs").get_object().size(), 3u);
 }
 
 TEST(Hardening, DeclaredVolumes_AreCoveredReadOnly) {

@@ -21,6 +21,9 @@ constexpr std::size_t most_left = 4096;
 // How long an engine may go on making a container after we have stopped listening.
 constexpr auto late_arrival = 10s;
 constexpr auto between_tries = 100ms;
+// The same of a process before us. The end of this one waits for it, so it is no longer than a busy engine needs.
+constexpr auto stray_arrival = 3s;
+constexpr auto between_looks = 500ms;
 
 // Removes all that bear the label, and says how many that were.
 Task<Result<std::size_t>> sweep(std::shared_ptr<Engine> engine, std::string label, std::string value,
@@ -77,6 +80,24 @@ Task<> sweep_or_remember(std::shared_ptr<Engine> engine, std::shared_ptr<Reaper:
   left->names.emplace(label, value);
 }
 
+Task<> sweep_strays(std::shared_ptr<Engine> engine, LabelMap labels, Reaper::IsHeld is_held) {
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  const Deadline latest = Deadline::after(stray_arrival);
+  while (!latest.passed()) {
+    co_await pause_for(between_looks);
+    LabelMap wanted = labels;
+    auto found = co_await list_containers(*engine, std::move(wanted), Deadline::after(time_in_passing));
+    if (!found) continue;
+    for (const ContainerSummary& container : *found) {
+      if (container.state != "created" || is_held(container.labels)) continue;
+      log::info("docker: removing container {}: nobody lives who asked for it", container.id.substr(0, 12));
+      std::string id = container.id;
+      auto removed = co_await remove_for_good(engine, std::move(id), Deadline::after(time_in_passing));
+      if (!removed) log::info("docker: {}", removed.error().message);
+    }
+  }
+}
+
 Task<> sweep_remembered(std::shared_ptr<Engine> engine, std::shared_ptr<Reaper::Left> left) {
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
   while (!left->names.empty()) {
@@ -119,6 +140,12 @@ void Reaper::engine_answers() {
   if (left_->names.empty() || std::exchange(left_->is_worked_on, true)) return;
   tasks_.spawn("remove containers that were left",
                [engine = engine_, left = left_] { return sweep_remembered(engine, left); });
+}
+
+void Reaper::remove_strays(LabelMap labels, IsHeld is_held) {
+  tasks_.spawn("remove strays", [engine = engine_, labels = std::move(labels), is_held = std::move(is_held)] {
+    return sweep_strays(engine, labels, is_held);
+  });
 }
 
 void Reaper::remove_labelled(std::string label, std::string value, Arrival arrival) {

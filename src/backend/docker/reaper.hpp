@@ -1,6 +1,7 @@
 // Reaper and Cleanup: containers that are taken back, whatever happens on the way.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -28,6 +29,11 @@ class Reaper {
   // container may turn up only after a while, or never.
   enum class Arrival { certain, late };
   void remove_labelled(std::string label, std::string value, Arrival arrival);
+
+  // What an earlier process asked for and did not live to hear of may still turn up. Looks for it for some seconds:
+  // removes what bears all of these labels, was never started and is held by nobody here.
+  using IsHeld = std::function<bool(const LabelMap& labels)>;
+  void remove_strays(LabelMap labels, IsHeld is_held);
 
   // The engine is there: what could not be removed can be now.
   void engine_answers();

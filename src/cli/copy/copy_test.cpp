@@ -66,10 +66,11 @@ TEST(StaysInside, OnlyLinksThatCannotLeadOut) {
 }
 
 class Copies : public testing::Test {
- protected:
+ public:
   Copies() { fs::create_directories(root_); }
   ~Copies() override { fs::remove_all(root_); }
 
+ protected:
   std::string at(const std::string& name) const { return root_ / name; }
   void write(const std::string& name, const std::string& text) const {
     fs::create_directories(fs::path(at(name)).parent_path());
@@ -201,6 +202,18 @@ TEST_F(Copies, LinksThatLeadOut_AreLeftOutAndTold) {
   ASSERT_TRUE((*into)->finish());
   EXPECT_THAT((*into)->left_out(), ElementsAre("passwd", "up"));
   EXPECT_THAT(names("to"), UnorderedElementsAre("in", "a"));
+}
+
+TEST_F(Copies, LinksWithoutEnd_AreRefusedBeforeTheyFillTheMemory) {
+  const auto into = Unarchive::into_directory(at("to"));
+  ASSERT_TRUE(into);
+  const std::string link = tar_symlink("passwd", "/etc/passwd");
+  Status taken;
+  std::size_t count = 0;
+  while (taken && ++count < 1'000'000) taken = (*into)->take(link);
+  ASSERT_FALSE(taken);
+  EXPECT_THAT(taken.error().message, HasSubstr("one link more than any workspace has"));
+  EXPECT_EQ((*into)->left_out().size(), 100'000u);
 }
 
 TEST_F(Copies, SetUidAndForbiddenBits_StayBehind) {

@@ -22,6 +22,8 @@ namespace tar = agent::tar;
 
 // What the service sends at most, and more names than any workspace has.
 constexpr agent::UnpackLimits limits{.bytes = std::uint64_t{4} << 30, .entries = 2'000'000};
+// Names of links are kept, also of those that are left out and make no entry here.
+constexpr std::uint64_t most_links = 100'000;
 
 mode_t own_umask() {
   const mode_t mask = ::umask(077);
@@ -111,6 +113,7 @@ Status Unarchive::add(tar::Entry entry) {
     file_name_ = entry.path;
   }
   if (entry.type == tar::EntryType::symlink) {
+    if (++link_count_ > most_links) return hostile(entry.path, "is one link more than any workspace has");
     links_.insert(entry.path);
     if (!stays_inside(entry.path, entry.link)) {
       left_out_.push_back(entry.path);

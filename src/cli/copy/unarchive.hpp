@@ -55,6 +55,7 @@ class Unarchive {
   std::unique_ptr<agent::Unpacker> unpacker_;
   std::set<std::string> links_;
   std::vector<std::string> left_out_;
+  std::uint64_t link_count_ = 0;
   std::string file_name_;  // the archive's only file
   std::uint64_t bytes_ = 0;
 };

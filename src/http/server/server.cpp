@@ -2,6 +2,7 @@
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
+#include "core/event.hpp"
 #include "core/ids.hpp"
 #include "core/log.hpp"
 #include "core/shielded.hpp"
@@ -16,6 +17,8 @@ namespace {
 // Clients that are turned away get time to read why, as long as there are not too many of them.
 constexpr std::size_t most_turned_away = 128;
 constexpr auto time_to_go = std::chrono::seconds(1);
+// A server that is short of something says so once in a while, not at each try.
+constexpr auto between_warnings = std::chrono::seconds(30);
 
 struct Counted {
   explicit Counted(std::shared_ptr<ServerState> s) : state(std::move(s)) { ++state->counts.open_connections; }
@@ -30,6 +33,7 @@ struct Counted {
 struct Server::Impl {
   Impl(Executor executor, ServerOptions options, Handler handler)
       : state(std::make_shared<ServerState>(executor, std::move(options), std::move(handler))),
+        hurry(executor),
         clients(executor),
         greeted(executor),
         leaving(executor),
@@ -50,6 +54,7 @@ struct Server::Impl {
   }
 
   Task<> accept(Listener& listener) {
+    Deadline quiet_until = Deadline::after(std::chrono::seconds(0));
     for (;;) {
       auto arrival = co_await listener.accept();
       if (arrival) {
@@ -58,7 +63,10 @@ struct Server::Impl {
       }
       if (arrival.error().code == ErrorCode::cancelled) co_return;
       // Of what the machine is short of now, some may be given back soon.
-      log::warn("{}", arrival.error().message);
+      if (quiet_until.passed()) {
+        log::warn("clients wait: {}", arrival.error().message);
+        quiet_until = Deadline::after(between_warnings);
+      }
       co_await pause_for(std::chrono::milliseconds(100));
     }
   }
@@ -127,9 +135,8 @@ struct Server::Impl {
     co_await doors.shut_down();
     co_await greeted.shut_down();
     co_await leaving.shut_down();
-    asio::steady_timer limit(state->executor, deadline.time());
     using asio::experimental::awaitable_operators::operator||;
-    co_await (clients.join() || limit.async_wait(asio::use_awaitable));
+    if (!hastened) co_await (clients.join() || hurry.wait(deadline));
     co_await clients.shut_down();
     listeners.clear();
   }
@@ -137,6 +144,8 @@ struct Server::Impl {
   std::shared_ptr<ServerState> state;
   std::vector<std::unique_ptr<Listener>> listeners;
   std::vector<ListensOn> where;
+  bool hastened = false;
+  Event hurry;
   TaskGroup clients;
   TaskGroup greeted;
   TaskGroup leaving;
@@ -151,6 +160,11 @@ Server::~Server() = default;
 Task<Status> Server::start() { return impl_->start(); }
 const std::vector<ListensOn>& Server::listens_on() const { return impl_->where; }
 void Server::stop_accepting() { impl_->stop_accepting(); }
+
+void Server::hasten() {
+  impl_->hastened = true;
+  impl_->hurry.notify();
+}
 
 Task<> Server::shut_down(Deadline deadline) {
   auto work = [this, deadline] { return impl_->shut_down(deadline); };

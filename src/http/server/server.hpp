@@ -103,8 +103,9 @@ class Server {
 
   void stop_accepting();
   // No new connections or requests; idle connections close at once. What is in flight may finish until the deadline and
-  // is cancelled then.
+  // is cancelled then, or as soon as `hasten` is called.
   Task<> shut_down(Deadline deadline);
+  void hasten();
 
   ServerCounts counts() const;
 

@@ -52,7 +52,7 @@ def bash(server, session, **options):
 
 
 @pytest.mark.parametrize("lie, status", [
-    ("garbage", 502), ("version", 502), ("nonce", 502), ("huge-frame", 502), ("dies", 410),
+    ("garbage", 503), ("version", 503), ("nonce", 503), ("huge-frame", 503), ("dies", 503),
     ("never-ready", 504), ("half-frame", 504), ("hello-flood", 504)])
 def test_first_words_that_are_none__the_sandbox_is_refused(server, lie, status):
     """tries: to be taken for an agent: noise, another protocol, another's nonce, a frame of 4 GiB, half a frame and

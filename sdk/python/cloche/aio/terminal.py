@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any, AsyncIterator, Awaitable, Callable, Optional, Union
 
 from ..deadline import Deadline
-from ..errors import SandboxLostError, SandboxTimeoutError
+from ..errors import SandboxError, SandboxLostError, SandboxTimeoutError, SandboxUnavailableError
 from ..terminal import CLOSE_SECONDS, LARGEST_PIECE, NORMAL_END, WRITE_SECONDS, read_text_message
 from ..transport import PIECE
 from ..websocket import (BINARY, CLOSE, PING, PONG, TEXT, FrameDecoder, Handshake, Message, TerminalExit, control,
@@ -28,6 +28,7 @@ class Terminal:
         self._decoder = FrameDecoder()
         self._messages: list[Message] = []
         self._unread = b""
+        self._broken: Optional[str] = None  # how the line was lost, if it was: of the program's end nothing is known
         self._open = True
 
     async def write(self, data: Union[str, bytes]) -> None:
@@ -38,7 +39,8 @@ class Terminal:
 
     async def read(self, timeout: Optional[float] = None) -> bytes:
         """The next bytes that the program prints; empty when it has ended. After `timeout` seconds raises
-        `SandboxTimeoutError`."""
+        `SandboxTimeoutError`, and `SandboxUnavailableError` when the line to the service is lost: the session may live
+        on, the terminal's program ends."""
         if self._unread:
             data, self._unread = self._unread, b""
             return data
@@ -50,6 +52,7 @@ class Terminal:
                     return data
                 continue
             await self._receive(deadline)
+        self._check_line()
         return b""
 
     async def read_until(self, wanted: Union[str, bytes], timeout: Optional[float] = 30) -> bytes:
@@ -119,12 +122,11 @@ class Terminal:
             told = f"the terminal printed nothing for {deadline.seconds:g} s"
             raise SandboxTimeoutError(told, code="timeout") from None
         except OSError as error:
-            self._hang_up()
-            raise SandboxLostError(f"the terminal's connection broke: {error!r}", code="sandbox_lost") from error
+            raise self._lose_line(f"the terminal's connection broke: {error!r}") from error
         if not piece:
-            self._hang_up()
             if self.exit is None:
-                raise SandboxLostError("the service hung up on the terminal", code="sandbox_lost")
+                raise self._lose_line("the service hung up on the terminal")
+            self._hang_up()
         self._messages += self._decoder.feed(piece)
 
     async def _take(self, message: Message) -> bytes:
@@ -139,18 +141,32 @@ class Terminal:
         elif message.kind == PING:
             await self._send(encode_frame(PONG, message.data))
         elif message.kind == CLOSE:
+            if self.exit is None:
+                raise self._lose_line("the service closed the terminal before its program had ended")
             await self.close()
         return b""
 
     async def _send(self, frame: bytes) -> None:
+        self._check_line()
         if not self._open:
             raise SandboxLostError("the terminal is closed", code="sandbox_lost")
         try:
             self._connection.writer.write(frame)
             await within(Deadline(WRITE_SECONDS), self._connection.writer.drain())
         except OSError as error:
-            self._hang_up()
-            raise SandboxLostError(f"the terminal's connection broke: {error!r}", code="sandbox_lost") from error
+            raise self._lose_line(f"the terminal's connection broke: {error!r}") from error
+
+    def _lose_line(self, how: str) -> SandboxError:
+        """A line that is lost tells nothing of the sandbox: that may live on."""
+        if not self._open:
+            return SandboxLostError("the terminal was closed meanwhile", code="sandbox_lost")
+        self._hang_up()
+        self._broken = how
+        return SandboxUnavailableError(how, code="unavailable")
+
+    def _check_line(self) -> None:
+        if self._broken is not None:
+            raise SandboxUnavailableError(self._broken, code="unavailable")
 
     def _hang_up(self) -> None:
         self._open = False

@@ -1,0 +1,65 @@
+#include "api/welcome.hpp"
+
+#include "api/call_origin.hpp"
+#include "core/event.hpp"
+#include "core/log.hpp"
+
+namespace cloche::api {
+
+namespace {
+
+std::string_view code_of(auth::Reason reason) {
+  switch (reason) {
+    case auth::Reason::unavailable: return "unavailable";
+    case auth::Reason::not_local: return "permission_denied";
+    case auth::Reason::missing:
+    case auth::Reason::malformed:
+    case auth::Reason::unknown:
+    case auth::Reason::expired:
+    case auth::Reason::not_yet_valid:
+    case auth::Reason::wrong_claims: break;
+  }
+  return "unauthenticated";
+}
+
+}  // namespace
+
+Welcome::Welcome(const Call& call)
+    : call_(call), due_(call.authenticator.needs_token() ? Deadline::after(between_looks) : Deadline::never()) {}
+
+std::optional<ShutOut> Welcome::look() {
+  if (!due_.passed()) return std::nullopt;
+  due_ = Deadline::after(between_looks);
+  std::optional<ShutOut> out;
+  const auto place = place_of(call_.exchange.peer());
+  const auto principal = call_.authenticator.authenticate(call_.exchange.field("Authorization"), place);
+  if (principal && *principal == call_.principal) {
+    unreadable_until_.reset();
+    return out;
+  }
+  if (principal) {
+    out = ShutOut{"unauthenticated", "the token stands for somebody else now"};
+  } else if (principal.error().reason != auth::Reason::unavailable) {
+    out = ShutOut{code_of(principal.error().reason), principal.error().message};
+  } else {
+    if (!unreadable_until_) unreadable_until_ = Deadline::after(unreadable_patience);
+    if (unreadable_until_->passed()) out = ShutOut{"unavailable", principal.error().message};
+  }
+  if (out) log::info("request {}: its caller is shut out: {}", call_.exchange.request_id(), out->message);
+  return out;
+}
+
+Task<> Welcome::wait_until_due() const {
+  Event never(co_await asio::this_coro::executor);
+  while (!due_.passed()) co_await never.wait(due_);
+}
+
+Task<ShutOut> Welcome::wait_until_over() {
+  for (;;) {
+    co_await wait_until_due();
+    auto out = look();
+    if (out) co_return std::move(*out);
+  }
+}
+
+}  // namespace cloche::api

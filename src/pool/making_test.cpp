@@ -1,0 +1,40 @@
+// What callers are told of a sandbox that came to nothing.
+#include "pool/making.hpp"
+
+#include <gtest/gtest.h>
+
+namespace cloche::pool {
+namespace {
+
+TEST(RefusalOfMaking, TroubleThatNoCallerBroughtAbout_IsUnavailable) {
+  for (const ErrorCode code :
+       {ErrorCode::internal, ErrorCode::protocol, ErrorCode::already_exists, ErrorCode::permission_denied,
+        ErrorCode::limit_reached, ErrorCode::cancelled, ErrorCode::sandbox_lost, ErrorCode::unavailable}) {
+    EXPECT_EQ(refusal_of_making({code, "why"}, "python").code, ErrorCode::unavailable) << to_string(code);
+  }
+}
+
+TEST(RefusalOfMaking, WhatAnOperatorMustMend_IsToldAsItIs) {
+  for (const ErrorCode code : {ErrorCode::invalid_argument, ErrorCode::not_found, ErrorCode::unsupported}) {
+    const Error refusal = refusal_of_making({code, "the engine has no image 'x'"}, "python");
+    EXPECT_EQ(refusal.code, code);
+    EXPECT_EQ(refusal.message, "the engine has no image 'x'");
+  }
+}
+
+TEST(RefusalOfMaking, OutOfTime_StaysThat) {
+  EXPECT_EQ(refusal_of_making({ErrorCode::timeout, "why"}, "python").code, ErrorCode::timeout);
+}
+
+TEST(RefusalOfMaking, TroubleOutside_KeepsItsWords) {
+  const Error refusal = refusal_of_making({ErrorCode::sandbox_lost, "process 1 was killed"}, "python");
+  EXPECT_EQ(refusal.message, "no sandbox of profile 'python' could be made: process 1 was killed");
+}
+
+TEST(RefusalOfMaking, TroubleInside_IsLeftToTheLog) {
+  const Error refusal = refusal_of_making({ErrorCode::internal, "/run/secret: Bad message"}, "python");
+  EXPECT_EQ(refusal.message.find("/run/secret"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace cloche::pool
