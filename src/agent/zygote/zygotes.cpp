@@ -28,6 +28,10 @@ namespace {
 constexpr std::chrono::seconds start_patience{30};
 constexpr std::chrono::seconds fork_patience{2};
 constexpr std::size_t most_zygotes = 8;
+// Between the end of a run and the next fork: for the answer to be on its way, which is waited for as the fork is not.
+constexpr std::chrono::milliseconds before_a_fork{2};
+// Who comes back within this time is in a hurry.
+constexpr std::chrono::milliseconds short_pause{10};
 // A harness travels as one argument, which Linux ends at 128 KiB.
 constexpr std::size_t longest_harness = 100'000;
 
@@ -278,14 +282,19 @@ Result<std::unique_ptr<Supervised>> Zygotes::fork(const wire::ExecRequest& reque
   }
   // Closed any sooner, with words of the fork's unread, it would take along what the fork has not read yet.
   const auto handed_over_by = std::make_shared<UniqueFd>(std::move(spare->run));
-  SupervisedEvents and_keep{
+  const bool in_a_hurry = Loop::Clock::now() - last_end_ < short_pause;
+  SupervisedEvents and_replace{
       .started = std::move(events.started),
-      .ended = [handed_over_by,
-                told = std::move(events.ended)](Result<wire::ExecEnded> ended) { told(std::move(ended)); },
+      .ended =
+          [this, handed_over_by, told = std::move(events.ended)](Result<wire::ExecEnded> ended) {
+            last_end_ = Loop::Clock::now();
+            next_fork_ = loop_.after(before_a_fork, [this] { replace_spares(); });
+            told(std::move(ended));
+          },
   };
-  // The next one is forked beside this run: when it has ended, its caller may be back at once.
-  loop_.later([this] { replace_spares(); });
-  return std::make_unique<Supervised>(loop_, std::move(spare->supervisor), std::move(and_keep));
+  // A caller who was back at once will be so again; then the next spare is forked beside this run.
+  if (in_a_hurry) loop_.later([this] { replace_spares(); });
+  return std::make_unique<Supervised>(loop_, std::move(spare->supervisor), std::move(and_replace));
 }
 
 void Zygotes::on_answer(const std::string& name) {

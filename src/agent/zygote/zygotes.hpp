@@ -69,6 +69,8 @@ class Zygotes {
   Loop& loop_;
   std::string agent_path_;
   std::map<std::string, Zygote> zygotes_;
+  Loop::Clock::time_point last_end_;  // of a run
+  Loop::Timer next_fork_;
 };
 
 }  // namespace cloche::agent
