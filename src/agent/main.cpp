@@ -11,15 +11,18 @@
 
 namespace {
 
-// As zygote/watcher.c writes it: limits, start and end in microseconds of the monotonic clock, the end's status.
+// As zygote/watcher.c writes it: limits, start, cpu time before it, end, and the end's status. Microseconds, of the
+// monotonic clock.
 cloche::agent::Watched watched(char** texts) {
   using std::chrono::microseconds;
   using Time = std::chrono::steady_clock::time_point;
   const auto number = [texts](int i) { return std::strtoull(texts[i], nullptr, 10); };
-  cloche::agent::Watched seen{
-      .limits = {.wall_ms = number(0), .cpu_ms = number(1)}, .started = Time(microseconds(number(2))), .ended = {}};
-  if (number(3) != 0) seen.ended = Time(microseconds(number(3)));
-  seen.status = static_cast<int>(number(4));
+  cloche::agent::Watched seen;
+  seen.limits = {.wall_ms = number(0), .cpu_ms = number(1)};
+  seen.started = Time(microseconds(number(2)));
+  seen.spent_us = number(3);
+  if (number(4) != 0) seen.ended = Time(microseconds(number(4)));
+  seen.status = static_cast<int>(number(5));
   return seen;
 }
 
@@ -31,7 +34,7 @@ int main(int argc, char** argv) {
   if (verb == "supervise" && argc == 4) {
     cloche::agent::supervise_existing(static_cast<pid_t>(std::atoi(argv[3])), std::atoi(argv[2]));
   }
-  if (verb == "supervise" && argc == 9) {
+  if (verb == "supervise" && argc == 10) {
     cloche::agent::supervise_watched(static_cast<pid_t>(std::atoi(argv[3])), std::atoi(argv[2]), watched(argv + 4));
   }
   if (verb == "version") {

@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <optional>
 #include <thread>
 
@@ -33,6 +34,14 @@ constexpr milliseconds tree_patience{5'000};
 
 std::uint64_t in_us(const timeval& time) {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(time.tv_usec);
+}
+
+// What a process has used so far, all its threads; nothing where the kernel does not tell.
+std::uint64_t cpu_us_of(pid_t pid) {
+  clockid_t clock{};
+  timespec used{};
+  if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return 0;
+  return static_cast<std::uint64_t>(used.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(used.tv_nsec) / 1'000;
 }
 
 class Supervisor {
@@ -72,6 +81,12 @@ class Supervisor {
     adopt(pid);
   }
 
+  // Of a program that is there already; so far it has only been forked.
+  void adopt_waiting(pid_t program) {
+    spent_us_ = cpu_us_of(program);
+    adopt(program);
+  }
+
   void adopt(pid_t program) {
     program_ = program;
     tell(SupervisorReport{.pid = program});
@@ -79,6 +94,7 @@ class Supervisor {
 
   void take_over(pid_t program, const Watched& watched) {
     program_ = program;
+    spent_us_ = watched.spent_us;
     ended_at_ = watched.ended;
     if (watched.ended) status_ = watched.status;
   }
@@ -110,6 +126,7 @@ class Supervisor {
         std::chrono::duration_cast<std::chrono::microseconds>(ended_at_.value_or(Clock::now()) - started_).count());
     ended_.user_us = in_us(usage.ru_utime);
     ended_.system_us = in_us(usage.ru_stime);
+    leave_out(&ended_, spent_us_);
     ended_.peak_rss_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
     tell(ended_);
   }
@@ -178,7 +195,7 @@ class Supervisor {
     ::getrusage(RUSAGE_CHILDREN, &reaped);
     std::uint64_t us = in_us(reaped.ru_utime) + in_us(reaped.ru_stime);
     for (const ProcessRow& row : descendants(read_process_table(), ::getpid())) us += row.cpu_us;
-    return us / 1000;
+    return (us - std::min(us, spent_us_)) / 1000;
   }
 
   void check_limits() {
@@ -241,6 +258,7 @@ class Supervisor {
   int control_;
   SupervisorLimits limits_;
   Clock::time_point started_;
+  std::uint64_t spent_us_ = 0;  // cpu time that is not the program's
   Clock::time_point next_cpu_check_{};
   UniqueFd children_;
   pid_t program_ = -1;
@@ -272,7 +290,7 @@ void supervise_existing(pid_t program, int control) {
     ::_exit(1);
   }
   Supervisor supervisor(control, limits);
-  supervisor.adopt(program);
+  supervisor.adopt_waiting(program);
   supervisor.watch();
   supervisor.tell_end();
   ::_exit(0);

@@ -37,6 +37,7 @@ struct SupervisorCommand {
 struct Watched {
   SupervisorLimits limits{};
   std::chrono::steady_clock::time_point started;
+  std::uint64_t spent_us = 0;  // cpu time, before that
   std::optional<std::chrono::steady_clock::time_point> ended;
   int status = 0;  // where it has ended
 };

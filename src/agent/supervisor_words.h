@@ -23,3 +23,11 @@ struct SupervisorReport {
   int32_t error;           /* why the program could not be started, and what failed; zero: it was */
   char failed_step[60];
 };
+
+/* Takes off what was spent before the program was one: a fork's work is the kernel's, nearly all of it. */
+static inline void leave_out(struct SupervisorReport* report, uint64_t spent_us) {
+  const uint64_t of_system = spent_us < report->system_us ? spent_us : report->system_us;
+  const uint64_t rest = spent_us - of_system;
+  report->system_us -= of_system;
+  report->user_us -= rest < report->user_us ? rest : report->user_us;
+}

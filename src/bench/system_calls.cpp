@@ -76,6 +76,8 @@ Result<SystemCalls> count_system_calls(Surroundings& surroundings, const std::ve
   CLOCHE_TRY(Child strace, Child::start(spec));
   auto done = wait_until_traced(processes);
   if (done) done = work();
+  // A zygote forks after the last answer, and a tracer that lets go amid a vfork waits for ever.
+  std::this_thread::sleep_for(300ms);
   // It lets go of what it traces, then writes its table.
   strace.signal(SIGINT);
   strace.finish(Deadline::after(20s));

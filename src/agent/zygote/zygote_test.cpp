@@ -197,6 +197,16 @@ TEST_P(ZygoteTest, Run_SaysWhatItPrints_AndHowItEnded) {
   EXPECT_GT(end.peak_rss_bytes, 1'000'000U);
 }
 
+TEST_P(ZygoteTest, CpuTimeOfAFork_IsNotItsRuns) {
+  ZygoteRun run;
+  SupervisorReport end{};
+  ask(run);
+  give(run, "pass\n");
+  finish(run, end);
+  // One thread cannot use more than the time that passes; a clock that ticks may round.
+  EXPECT_LE(end.user_us + end.system_us, end.wall_us + 300);
+}
+
 TEST_P(ZygoteTest, RunsOneAfterTheOther_AreForkedAnew) {
   for (int i = 0; i < 3; ++i) {
     ZygoteRun run;
