@@ -88,6 +88,8 @@ class Terminal:
                 continue
             self._receive(deadline)
         self._check_line()
+        if self.exit is None:
+            raise SandboxLostError("the terminal was closed before its program had ended", code="sandbox_lost")
         return b""
 
     def read_until(self, wanted: Union[str, bytes], timeout: Optional[float] = 30) -> bytes:
@@ -127,8 +129,7 @@ class Terminal:
         deadline = Deadline(timeout)
         while self.read(deadline.left()):
             pass
-        if self.exit is None:
-            raise SandboxLostError("the terminal was closed before its program had ended", code="sandbox_lost")
+        assert self.exit is not None
         return self.exit
 
     def close(self) -> None:

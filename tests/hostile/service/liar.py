@@ -173,8 +173,10 @@ class Agent:
     def started(self, stream):
         self.message(stream, varint(STARTED) + field(1, 0) + field(2, 7))
 
-    def ended(self, stream, code=0):
-        self.message(stream, varint(ENDED) + field(1, 0) + field(2, code) + field(5, 1000))
+    def ended(self, stream, code=0, along=b""):
+        """With a mark, so that the server asks what has changed; or with the changes along."""
+        mark = field(15, 2 * time.time_ns())
+        self.message(stream, varint(ENDED) + field(1, 0) + field(2, code) + field(5, 1000) + mark + along)
 
     def on_exec_list(self, stream):
         self.message(stream, varint(EXECS))
@@ -477,13 +479,33 @@ class BadNames(Agent):
     def on_changes(self, stream):
         self.on_glob(stream)
 
+    def ended(self, stream, code=0, along=b""):
+        """Every other one tells its lie along with the program's end."""
+        if int(os.uname().nodename.rsplit("-", 1)[1]) % 2 == 0:
+            along = field(16, DONE + field(2, entry(self.name())))
+        super().ended(stream, code, along)
+
 
 class ForgedArtifact(Agent):
     """A file that says it is small, and a picture, and is neither."""
 
+    FORGED = DONE + field(2, entry(b"picture.png", 2)) + field(2, entry(b"huge.bin", 2**62))
+
     def on_changes(self, stream):
-        self.message(stream, reply(DONE, field(2, entry(b"picture.png", 2)), field(2, entry(b"huge.bin", 2**62))))
+        self.message(stream, reply(self.FORGED))
         self.close(stream)
+
+
+class ForgedAlong(ForgedArtifact):
+    def ended(self, stream, code=0, along=b""):
+        super().ended(stream, code, field(16, self.FORGED))
+
+
+class ManyAlong(Agent):
+    """More changes than anybody asked for."""
+
+    def ended(self, stream, code=0, along=b""):
+        super().ended(stream, code, field(16, DONE + b"".join(field(2, entry(b"n")) for _ in range(10_001))))
 
 
 class NoCredit(Agent):
@@ -517,7 +539,7 @@ LIES = {
     "half-answer": HalfAnswer, "bad-words": BadWords, "many-execs": ManyExecs, "pong-flood": PongFlood,
     "data-flood": DataFlood, "eof-flood": EofFlood, "empty-data-flood": EmptyDataFlood, "small-message-flood": SmallMessageFlood,
     "oversized": Oversized, "odd-sizes": OddSizes, "endless-list": EndlessList,
-    "forged-artifact": ForgedArtifact, "no-credit": NoCredit,
+    "forged-artifact": ForgedArtifact, "forged-along": ForgedAlong, "many-along": ManyAlong, "no-credit": NoCredit,
     "wild-credit": WildCredit, "not-connected": NotConnected,
 } | {f"bad-names-{i}": BadNames for i in range(len(BadNames.NAMES))}
 

@@ -262,17 +262,25 @@ def test_sixty_thousand_background_programs__are_not_believed(server):
     end(server, session)
 
 
-def test_artifact_with_forged_size_and_type__is_told_by_its_bytes(server):
+@pytest.mark.parametrize("lie", ["forged-artifact", "forged-along"])
+def test_artifact_with_forged_size_and_type__is_told_by_its_bytes(server, lie):
     """tries: an artifact that claims to be a picture of 2 bytes and is 5 bytes of text, another of 2^62 bytes.
     must: size and checksum are those of the bytes; what is too large is left out, unread.
     """
-    with session_of(server, "forged-artifact") as session:
+    with session_of(server, lie) as session:
         answer = bash(server, session)
         assert answer.status == 200, answer
         told = answer.json()
         assert [(made["path"], made["size"]) for made in told["artifacts"]] == [("picture.png", 5)]
         assert told["artifacts"][0]["sha256"] == "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
         assert told["artifacts_truncated"] is True
+
+
+def test_more_changes_than_asked_for__are_not_believed(server):
+    """tries: ten thousand and one changes along with a program's end. must: 502."""
+    with session_of(server, "many-along") as session:
+        answer = bash(server, session)
+        assert answer.status == 502, answer
 
 
 def test_credit_of_two_to_the_forty__is_cut_off(server):

@@ -53,6 +53,8 @@ class Terminal:
                 continue
             await self._receive(deadline)
         self._check_line()
+        if self.exit is None:
+            raise SandboxLostError("the terminal was closed before its program had ended", code="sandbox_lost")
         return b""
 
     async def read_until(self, wanted: Union[str, bytes], timeout: Optional[float] = 30) -> bytes:
@@ -92,8 +94,7 @@ class Terminal:
         deadline = Deadline(timeout)
         while await self.read(deadline.left()):
             pass
-        if self.exit is None:
-            raise SandboxLostError("the terminal was closed before its program had ended", code="sandbox_lost")
+        assert self.exit is not None
         return self.exit
 
     async def close(self) -> None:

@@ -254,10 +254,10 @@ class TestExecutor:
         assert self.run(loop, pool, "final_result(float('nan'))").error_kind == "exception"
 
     def test_too_long_is_ended(self, loop, pool):
-        executor = ScriptExecutor(ResourceLimits(execution_timeout_sec=1))
+        executor = ScriptExecutor(ResourceLimits(execution_timeout_sec=5))
         script = "import signal\nsignal.alarm(0)\nprint('begun')\nwhile True: pass"
         result = self.run(loop, pool, script, executor=executor)
-        assert result.timed_out and result.error == "Execution timed out after 1 seconds"
+        assert result.timed_out and result.error == "Execution timed out after 5 seconds"
         assert [each["message"] for each in result.logs] == ["begun"]
 
     def test_too_much_output_is_ended(self, loop, pool):
@@ -275,7 +275,7 @@ class TestExecutor:
     def test_the_next_script_of_a_container_is_not_disturbed(self, loop, pool):
         async def two():
             async with pool.checkout("default") as container:
-                executor = ScriptExecutor(ResourceLimits(execution_timeout_sec=1))
+                executor = ScriptExecutor(ResourceLimits(execution_timeout_sec=20))
                 first = await executor.execute(container, "import subprocess\nsubprocess.Popen(['sleep', '60'])\n"
                                                           "print('x', end='')\nfinal_result('first')")
                 container.stdin_pipe.write(b"no request\n")
