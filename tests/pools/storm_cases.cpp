@@ -245,6 +245,8 @@ POOLS(Storm_EveryClaimIsServedOrRefusedInTimeAndNothingIsLeft) {
     others.spawn("watch", [&] { return watch(manager, storm, ledger); });
     co_await claimers.join();
     co_await others.shut_down();
+    // The last blow may have been struck a moment ago, and is noticed when it is felt.
+    co_await pause_for(1s);
     // The pool is as good as before.
     pool::Lease lease = co_await lend(manager);
     const std::string said = co_await shell(lease, "echo well");

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <chrono>
+#include <thread>
 
 #include "backend/oci/files.hpp"
 #include "backend/oci/record.hpp"
@@ -213,6 +215,27 @@ TEST_P(Lifecycle, ProgramsThatForkAndIgnore_EndWithTheSandbox) {
   const auto start = std::chrono::steady_clock::now();
   bench.destroy(*sandbox);
   EXPECT_LT(std::chrono::steady_clock::now() - start, 10s);
+  EXPECT_EQ(bench.leftovers(), "");
+}
+
+TEST_P(Lifecycle, DescriptorsUsedUpWhileItIsDestroyed_IsGoneOnceTheyAreBack) {
+  Workbench bench;
+  auto backend = bench.backend();
+  auto sandbox = bench.make(*backend, spec_with(GetParam()));
+  ASSERT_TRUE(sandbox);
+  rlimit usual{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
+  const rlimit few{256, usual.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  std::vector<UniqueFd> taken;
+  for (UniqueFd fd(::dup(2)); fd; fd.reset(::dup(2))) taken.push_back(std::move(fd));
+  std::thread giving_back([&] {
+    std::this_thread::sleep_for(300ms);
+    taken.clear();
+  });
+  bench.destroy(*sandbox);
+  giving_back.join();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &usual), 0);
   EXPECT_EQ(bench.leftovers(), "");
 }
 

@@ -91,7 +91,7 @@ class OciBackend final : public Backend {
     if (!made) co_return fail(std::move(made).error().at("create sandbox"));
     if (cancellation.cancelled() != asio::cancellation_type::none) {
       auto undo = [host = host_, id = made->record.id.value]() -> Status {
-        return oci::remove_sandbox(*host, id, Deadline::after(10s));
+        return oci::remove_sandbox(*host, id, Deadline::after(30s));
       };
       const Status removed = co_await oci::run_blocking_to_the_end(pool_, std::move(undo));
       if (!removed)

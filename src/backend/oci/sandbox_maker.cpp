@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <cerrno>
+#include <thread>
 
 #include "backend/oci/bundle.hpp"
 #include "backend/oci/files.hpp"
@@ -24,7 +25,8 @@ namespace {
 using namespace std::chrono_literals;
 
 // For taking back, whatever the caller's own deadline was.
-constexpr auto time_to_undo = 10s;
+constexpr auto time_to_undo = 30s;
+constexpr auto between_tries = 100ms;
 
 // While a runtime starts it needs more than a small sandbox has, and time that a small share would stretch to seconds.
 // Nothing of a caller runs yet.
@@ -246,7 +248,9 @@ Result<MadeSandbox> make_sandbox(Host& host, const SandboxSpec& spec, const Runt
   return Making(host, spec, runtime, task, watch).run();
 }
 
-Status remove_sandbox(Host& host, const std::string& id, Deadline deadline) {
+namespace {
+
+Status try_to_remove(Host& host, const std::string& id, Deadline deadline) {
   const SandboxFiles files = host.files_of(id);
   auto record = read_record(files.record);
   if (record) {
@@ -272,6 +276,18 @@ Status remove_sandbox(Host& host, const std::string& id, Deadline deadline) {
   CLOCHE_CHECK(remove_tree(files.directory));
   if (::rmdir(host.sandboxes_directory().c_str()) == 0) ::rmdir(host.instance_directory().c_str());
   return {};
+}
+
+}  // namespace
+
+Status remove_sandbox(Host& host, const std::string& id, Deadline deadline) {
+  for (;;) {
+    Status removed = try_to_remove(host, id, deadline);
+    // Of the descriptors that the process is short of now, some may be given back soon.
+    const bool is_short = !removed && removed.error().code == ErrorCode::unavailable;
+    if (!is_short || deadline.passed()) return removed;
+    std::this_thread::sleep_for(between_tries);
+  }
 }
 
 }  // namespace cloche::oci
