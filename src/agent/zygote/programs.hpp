@@ -1,7 +1,8 @@
-// What runs in a zygote's forks beside Python, in C and without a library: carried by the agent, handed over as files
-// that are in memory only.
+// The programs of a zygote, carried by the agent: its Python source, and what runs in its forks beside Python, in C and
+// without a library, handed over as files in memory.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "core/result.hpp"
@@ -9,6 +10,8 @@
 
 namespace cloche::agent {
 
+std::string zygote_source();          // run.py, hot_pages.py, zygote.py, in this order
+std::string script_start_source();    // figures.py, script_start.py
 std::string_view fork_run_library();  // fork_run.c
 std::string_view watcher_program();   // watcher.c
 

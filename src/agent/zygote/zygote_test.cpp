@@ -17,12 +17,9 @@
 #include <string>
 #include <thread>
 
-#include "agent/figures_script.hpp"
-#include "agent/script_start_script.hpp"
 #include "agent/supervised.hpp"
 #include "agent/supervisor.hpp"
 #include "agent/zygote/programs.hpp"
-#include "agent/zygote_script.hpp"
 #include "support/missing.hpp"
 
 namespace cloche::agent {
@@ -100,8 +97,9 @@ class ZygoteTest : public testing::TestWithParam<Means> {
       ::fcntl(theirs, F_SETFD, 0);
       const int null = ::open("/dev/null", O_RDWR);
       ::dup2(null, 1);
-      const std::string script_start = std::string(figures_script) + script_start_script;
-      ::execlp("/usr/bin/python3", "python3", "-c", zygote_script, std::to_string(theirs).c_str(), CLOCHE_AGENT, "",
+      const std::string source = zygote_source();
+      const std::string script_start = script_start_source();
+      ::execlp("/usr/bin/python3", "python3", "-c", source.c_str(), std::to_string(theirs).c_str(), CLOCHE_AGENT, "",
                script_start.c_str(), std::to_string(library.get()).c_str(), std::to_string(watcher.get()).c_str(),
                nullptr);
       ::_exit(127);

@@ -15,11 +15,8 @@
 #include <span>
 
 #include "agent/descriptors.hpp"
-#include "agent/figures_script.hpp"
 #include "agent/identity.hpp"
-#include "agent/script_start_script.hpp"
 #include "agent/zygote/programs.hpp"
-#include "agent/zygote_script.hpp"
 
 namespace cloche::agent {
 
@@ -138,14 +135,13 @@ Programs open_programs() {
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   [[maybe_unused]] const int entered = ::chdir("/");
-  const std::string script_start = std::string(figures_script) + script_start_script;
   std::vector<std::string> argv{request.interpreter,
                                 "-c",
-                                zygote_script,
+                                zygote_source(),
                                 std::to_string(control),
                                 agent_path,
                                 request.harness,
-                                script_start,
+                                script_start_source(),
                                 std::to_string(programs.library.get()),
                                 std::to_string(programs.watcher.get())};
   argv.insert(argv.end(), request.imports.begin(), request.imports.end());
