@@ -5,6 +5,8 @@ REPO=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # Root filesystems and the engine's images live outside the tree, so that a fresh clone finds them.
 CACHE=${CLOCHE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cloche}
 ROOTS=$CACHE/roots
+# Runtimes newer than Debian's; scripts/modern-runtimes builds them.
+MODERN=$CACHE/modern
 ENGINE_DIR=${CLOCHE_ENGINE_DIR:-/run/cloche-test-engine}
 
 say() { printf '%s\n' "$*" >&2; }

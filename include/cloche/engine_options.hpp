@@ -20,6 +20,10 @@ struct EngineOptions {
   /// it, and if the process is killed, with the next engine that starts on this host.
   std::string instance;
 
+  /// oci: paths of runtimes by name. A known name (crun, runc, runsc) is not searched for any more; any other name adds
+  /// a runtime that a spec can ask for, whose kind its `--version` tells.
+  std::map<std::string, std::string> runtimes;
+
   /// Docker. Empty: DOCKER_HOST, DOCKER_TLS_VERIFY and DOCKER_CERT_PATH, else the engine's usual socket.
   std::string docker_host;
   /// For bind mounts when Cloche itself runs in a container: its paths to the host's, the longest prefix wins.

@@ -1,5 +1,8 @@
 // The program inside every sandbox. `init` is how a backend starts it; what watches a zygote's run starts it with
 // `supervise`.
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -26,6 +29,12 @@ cloche::agent::Watched watched(char** texts) {
   return seen;
 }
 
+// A flag of stat() that coreutils set, and that older releases of gVisor refuse.
+bool knows_no_automount() {
+  struct stat about;
+  return ::fstatat(AT_FDCWD, "/", &about, AT_NO_AUTOMOUNT) == 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -38,7 +47,7 @@ int main(int argc, char** argv) {
     cloche::agent::supervise_watched(static_cast<pid_t>(std::atoi(argv[3])), std::atoi(argv[2]), watched(argv + 4));
   }
   if (verb == "version") {
-    std::printf("cloche-agent %s\n", cloche::agent::version);
+    std::printf("cloche-agent %s%s\n", cloche::agent::version, knows_no_automount() ? " no-automount" : "");
     return 0;
   }
   std::fprintf(stderr, "cloche-agent runs inside sandboxes; it is started by Cloche.\n");

@@ -45,6 +45,13 @@ void read_engine(Section& top, EngineOptions& options) {
   top.text("state_dir", options.state_dir, path_rule, is_clean_absolute_path);
   top.text("run_dir", options.run_dir, path_rule, is_clean_absolute_path);
   top.text("instance", options.instance, "letters, digits and '-', at most 40", is_instance);
+  top.texts("runtimes", options.runtimes);
+  for (const auto& [name, path] : options.runtimes) {
+    if (!is_instance(name) || name == "auto") {
+      top.refuse("runtimes", "names have letters, digits and '-', at most 40, and are not 'auto'");
+    }
+    if (!is_clean_absolute_path(path)) top.refuse("runtimes", "maps names to " + std::string(path_rule));
+  }
   top.section("docker", [&](Section& section) { read_docker(section, options); });
 }
 

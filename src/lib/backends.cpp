@@ -22,6 +22,7 @@ Result<std::unique_ptr<Backend>> make_backend(Executor executor, asio::thread_po
   oci.run_dir = options.run_dir;
   oci.instance = instance;
   oci.agent_path = std::move(agent_path);
+  oci.runtime_paths = options.runtimes;
   return create_oci_backend(std::move(executor), threads, std::move(oci));
 }
 

@@ -62,6 +62,7 @@ class ScriptedEnclosure final : public Enclosure {
   const SandboxId& id() const override { return id_; }
   const SandboxSpec& spec() const override { return spec_; }
   std::string runtime() const override { return "none"; }
+  Kernel kernel() const override { return Kernel::shared; }
   ScriptedChannel& channel() override { return channel_; }
   Task<Status> set_limits(const Limits&) override { co_return Status{}; }
   Task<Result<Evidence>> evidence() override { co_return Evidence{}; }

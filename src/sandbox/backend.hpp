@@ -13,6 +13,7 @@
 #include "core/ids.hpp"
 #include "core/task.hpp"
 #include "sandbox/channel.hpp"
+#include "sandbox/kernel.hpp"
 #include "sandbox/spec.hpp"
 
 namespace cloche {
@@ -32,6 +33,7 @@ class Enclosure {
   virtual const SandboxId& id() const = 0;
   virtual const SandboxSpec& spec() const = 0;
   virtual std::string runtime() const = 0;
+  virtual Kernel kernel() const = 0;
   virtual Channel& channel() = 0;
 
   // Changes memory, cpus and pids of a living sandbox, all or none.

@@ -3,14 +3,11 @@
 
 #include "cloche/exec.hpp"
 #include "core/result.hpp"
+#include "sandbox/kernel.hpp"
 #include "sandbox/spec.hpp"
 #include "wire/exec_messages.hpp"
 
 namespace cloche {
-
-// Whether a sandbox shares the host's kernel, and what that counts, with its neighbours, or has one of its own
-// (gVisor).
-enum class Kernel { shared, own };
 
 // Names without '=', and no NUL byte.
 Status validate_environment(const std::map<std::string, std::string>& env);

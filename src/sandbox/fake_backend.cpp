@@ -61,6 +61,7 @@ class FakeEnclosure final : public Enclosure {
   const SandboxId& id() const override { return id_; }
   const SandboxSpec& spec() const override { return spec_; }
   std::string runtime() const override { return "bubblewrap"; }
+  Kernel kernel() const override { return Kernel::shared; }
   Channel& channel() override { return *channel_; }
 
   Task<Status> set_limits(const Limits&) override {

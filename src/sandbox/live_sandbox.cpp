@@ -103,8 +103,7 @@ Task<Result<std::unique_ptr<Exec>>> LiveSandbox::start(ExecSpec spec, Deadline d
 }
 
 Task<Result<std::unique_ptr<Exec>>> LiveSandbox::start(ExecSpec spec, Along along, Deadline deadline) {
-  const Kernel kernel = runtime().find("runsc") == std::string::npos ? Kernel::shared : Kernel::own;
-  auto request = to_request(spec, enclosure_->spec(), limits_, kernel);
+  auto request = to_request(spec, enclosure_->spec(), limits_, kernel());
   if (!request) co_return fail(std::move(request).error());
   request->file = std::move(along.file);
   Exec::Caps caps;

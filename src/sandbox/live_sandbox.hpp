@@ -54,6 +54,7 @@ class LiveSandbox {
   const SandboxId& id() const { return enclosure_->id(); }
   const SandboxSpec& spec() const { return enclosure_->spec(); }
   std::string runtime() const { return enclosure_->runtime(); }
+  Kernel kernel() const { return enclosure_->kernel(); }
 
   // Starts a program. With Stdin::bytes the input is sent while the output is read.
   Task<Result<std::unique_ptr<Exec>>> start(ExecSpec spec, Deadline deadline = Deadline::never());

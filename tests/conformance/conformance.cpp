@@ -96,7 +96,7 @@ Task<Exec::Collected> run_python(LiveSandbox& sandbox, std::string code) {
   co_return collected;
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, Conformance, testing::ValuesIn(testing_support::all_targets()),
+INSTANTIATE_TEST_SUITE_P(Backends, Conformance, testing::ValuesIn(testing_support::all_targets_and_modern_engine()),
                          [](const auto& target) { return target.param.name(); });
 
 }  // namespace cloche

@@ -21,18 +21,40 @@ bool in_path(const std::string& program) {
   return false;
 }
 
+// Where its engine listens, or where its runtime is.
+const char* variable_of_modern(const Target& target) {
+  return target.backend == "docker" ? "CLOCHE_TEST_MODERN_DOCKER_HOST" : "CLOCHE_TEST_MODERN_RUNSC";
+}
+
 }  // namespace
 
 std::ostream& operator<<(std::ostream& out, const Target& target) { return out << target.name(); }
 
 std::vector<Target> all_targets() {
-  return {{"fake", ""}, {"oci", "crun"}, {"oci", "runc"}, {"oci", "runsc"}, {"docker", "runc"}, {"docker", "runsc"}};
+  return {{"fake", ""},
+          {"oci", "crun"},
+          {"oci", "runc"},
+          {"oci", "runsc"},
+          {"docker", "runc"},
+          {"docker", "runsc"},
+          {"oci", "runsc", Target::Edition::modern}};
+}
+
+std::vector<Target> all_targets_and_modern_engine() {
+  std::vector<Target> targets = all_targets();
+  targets.push_back({"docker", "runc", Target::Edition::modern});
+  targets.push_back({"docker", "runsc", Target::Edition::modern});
+  return targets;
 }
 
 std::optional<Lack> lack_of(const Target& target) {
   if (::geteuid() != 0) return Lack{target.is_fake() ? "root" : target.backend, "sandboxes are made as root"};
   if (target.is_fake())
     return in_path("bwrap") ? std::nullopt : std::optional(Lack{"bubblewrap", "bwrap is not installed"});
+  if (target.is_modern() && std::getenv(variable_of_modern(target)) == nullptr) {
+    return Lack{"modern runtimes", "scripts/modern-runtimes has not built them"};
+  }
+  if (target.is_modern()) return std::nullopt;
   if (target.backend == "docker" && std::getenv("CLOCHE_TEST_DOCKER_HOST") == nullptr) {
     return Lack{"docker", "CLOCHE_TEST_DOCKER_HOST names no engine"};
   }
@@ -60,7 +82,7 @@ Result<std::unique_ptr<Backend>> make_backend(const Target& target, Executor exe
   if (target.is_fake()) return create_fake_backend(executor, {.agent_path = std::move(agent)});
   if (target.backend == "docker") {
     DockerOptions options;
-    options.host = std::getenv("CLOCHE_TEST_DOCKER_HOST");
+    options.host = std::getenv(target.is_modern() ? variable_of_modern(target) : "CLOCHE_TEST_DOCKER_HOST");
     options.instance = instance;
     options.agent_path = std::move(agent);
     options.pull = PullPolicy::never;
@@ -71,6 +93,7 @@ Result<std::unique_ptr<Backend>> make_backend(const Target& target, Executor exe
   options.run_dir = scratch.path() / "run";
   options.instance = instance;
   options.agent_path = std::move(agent);
+  if (target.is_modern()) options.runtime_paths["runsc"] = std::getenv(variable_of_modern(target));
   return create_oci_backend(executor, threads, std::move(options));
 }
 

@@ -16,16 +16,21 @@ namespace cloche::testing_support {
 struct Target {
   std::string backend;  // fake, oci, docker
   std::string runtime;
+  enum class Edition { debian, modern };  // modern: what scripts/modern-runtimes has built
+  Edition edition = Edition::debian;
 
-  std::string name() const { return backend + (runtime.empty() ? "" : "_" + runtime); }
+  std::string name() const { return backend + (is_modern() ? "_modern" : "") + (runtime.empty() ? "" : "_" + runtime); }
+  bool is_modern() const { return edition == Edition::modern; }
   bool is_fake() const { return backend == "fake"; }
   bool is_gvisor() const { return runtime == "runsc"; }
 };
 
 std::ostream& operator<<(std::ostream& out, const Target& target);
 
-// fake, oci with crun, runc and runsc, docker with runc and runsc.
+// fake, oci with crun, runc and runsc, docker with runc and runsc, oci with a modern runsc.
 std::vector<Target> all_targets();
+// These, and a modern engine with runc and runsc.
+std::vector<Target> all_targets_and_modern_engine();
 
 // The thing that is missing for it on this host, and why; nullopt when it can be tested.
 struct Lack {

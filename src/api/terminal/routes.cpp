@@ -32,8 +32,7 @@ constexpr const char* any_shell = "command -v bash >/dev/null 2>&1 && exec bash 
 constexpr const char* any_shell_on_gvisor = "command -v bash >/dev/null 2>&1 && exec bash --noediting -i; exec sh -i";
 
 ExecSpec spec_of(const TerminalOptions& options, const LiveSandbox& sandbox) {
-  const bool on_gvisor = sandbox.runtime().find("runsc") != std::string::npos;
-  const std::string shell = on_gvisor ? any_shell_on_gvisor : any_shell;
+  const std::string shell = sandbox.kernel() == Kernel::own ? any_shell_on_gvisor : any_shell;
   ExecSpec spec = ExecSpec::shell(options.command.empty() ? shell : options.command);
   spec.terminal = options.size;
   spec.stdin_mode = Stdin::stream;

@@ -43,6 +43,7 @@ class DockerEnclosure final : public Enclosure {
   const SandboxId& id() const override { return parts_.id; }
   const SandboxSpec& spec() const override { return parts_.spec; }
   std::string runtime() const override { return parts_.runtime; }
+  Kernel kernel() const override { return parts_.runtime == gvisor ? Kernel::own : Kernel::shared; }
   Channel& channel() override { return channel_; }
 
   Task<Status> set_limits(const Limits& limits) override;

@@ -99,7 +99,7 @@ Finding examine_runtime(Host& host, const RuntimeTraits& traits, const Watch& wa
     return {name, Level::warning, runtime.error().message, "apt-get install " + std::string(traits.package)};
   const auto version = runtime_version(*runtime, watch.deadline());
   const std::string detail = version ? *version : runtime->program;
-  const Status probed = probe_runtime(host, *runtime, watch);
+  const auto probed = probe_runtime(host, *runtime, watch);
   if (probed) return {name, Level::good, detail, {}};
   return {name, Level::warning, detail + ": " + probed.error().message, "see the detail; another runtime may do"};
 }

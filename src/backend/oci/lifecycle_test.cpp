@@ -276,7 +276,7 @@ TEST_P(Lifecycle, ManyAtOnce_AllComeAndGo) {
 INSTANTIATE_TEST_SUITE_P(Runtimes, Lifecycle, ::testing::Values("crun", "runc", "runsc"),
                          [](const auto& runtime) { return std::string(runtime.param); });
 
-TEST(Create, AbsentRuntime_SaysWhatToInstall) {
+TEST(Create, RuntimeThatIsNotAtItsConfiguredPath_SaysSo) {
   Workbench bench;
   OciOptions options = bench.options();
   options.runtime_paths["crun"] = "/nonexistent/crun";
@@ -284,8 +284,68 @@ TEST(Create, AbsentRuntime_SaysWhatToInstall) {
   const auto made = bench.try_make(*backend, spec_with("crun"), Deadline::after(10s));
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, ErrorCode::unsupported);
-  EXPECT_THAT(made.error().message, HasSubstr("apt-get install crun"));
+  EXPECT_THAT(made.error().message, AllOf(HasSubstr("/nonexistent/crun"), HasSubstr("`runtimes`")));
   EXPECT_EQ(bench.leftovers(), "");
+}
+
+TEST(Create, RuntimeOfAConfiguredName_IsOfTheKindThatItsProgramSays) {
+  CLOCHE_NEEDS_RUNTIME("crun");
+  Workbench bench;
+  RuntimeCatalog catalog({});
+  const std::string crun = catalog.find("crun", Deadline::after(20s))->program;
+  const std::string link = bench.scratch() / "another";
+  std::filesystem::create_symlink(crun, link);
+  OciOptions options = bench.options();
+  options.runtime_paths["mine"] = link;
+  auto backend = bench.backend(options);
+  for (const std::string& name : {std::string("mine"), link}) {
+    const auto sandbox = bench.make(*backend, spec_with(name));
+    ASSERT_TRUE(sandbox);
+    EXPECT_EQ(sandbox->runtime(), name);
+    EXPECT_EQ(sandbox->kernel(), Kernel::shared);
+    auto limits = sandbox->spec().limits;
+    limits.pids += 1;
+    EXPECT_TRUE(bench.run<Status>([&]() -> Task<Status> {
+      auto set = co_await sandbox->set_limits(limits);
+      co_return set;
+    }));
+    bench.destroy(*sandbox);
+  }
+  EXPECT_EQ(bench.leftovers(), "");
+}
+
+TEST(Runtimes, ProgramThatIsNoRuntime_IsRefusedWithWhatItSays) {
+  RuntimeCatalog catalog({{"mine", "/bin/echo"}});
+  const auto found = catalog.find("mine", Deadline::after(20s));
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, ErrorCode::unsupported);
+  EXPECT_THAT(found.error().message, HasSubstr("/bin/echo"));
+}
+
+TEST(Runtimes, FirstInPath_IsTaken) {
+  ScratchDirectory scratch;
+  ASSERT_TRUE(write_file(scratch / "crun", "#!/bin/sh\necho crun version 99\n", 0755));
+  const std::string before = ::getenv("PATH");
+  ::setenv("PATH", ("relative:" + scratch.path() + ":" + before).c_str(), 1);
+  RuntimeCatalog catalog({});
+  const auto found = catalog.find("crun", Deadline::after(20s));
+  ::setenv("PATH", before.c_str(), 1);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->program, scratch / "crun");
+}
+
+TEST(Runtimes, OneThatIsNotInstalled_SaysWhereItWasSearched) {
+  ScratchDirectory scratch;
+  const std::string before = ::getenv("PATH");
+  ::setenv("PATH", scratch.path().c_str(), 1);
+  RuntimeCatalog catalog({{"gone", "/nonexistent/gone"}});
+  const auto known = catalog.find("gone", Deadline::after(20s));
+  const auto unknown = catalog.find("lxc", Deadline::after(20s));
+  ::setenv("PATH", before.c_str(), 1);
+  ASSERT_FALSE(known);
+  EXPECT_THAT(known.error().message, HasSubstr("/nonexistent/gone is not an executable file"));
+  ASSERT_FALSE(unknown);
+  EXPECT_THAT(unknown.error().message, AllOf(HasSubstr("crun"), HasSubstr("gone"), HasSubstr("absolute paths")));
 }
 
 TEST(Create, UnknownRuntime_NamesTheKnownOnes) {

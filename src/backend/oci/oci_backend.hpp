@@ -18,7 +18,7 @@ struct OciOptions {
   std::string uid_dir = "/run/cloche/uids";   // who has which uids: one directory for the whole host
   InstanceId instance;
   std::string agent_path;                            // the static agent program
-  std::map<std::string, std::string> runtime_paths;  // by name, instead of a search
+  std::map<std::string, std::string> runtime_paths;  // by name; a name of no known kind adds a runtime
 };
 
 // invalid_argument for options that make no sense. What this host lacks is said by create() and by examine().

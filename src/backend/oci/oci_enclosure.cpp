@@ -17,6 +17,10 @@ class OciEnclosure final : public Enclosure {
   const SandboxId& id() const override { return record_.id; }
   const SandboxSpec& spec() const override { return record_.spec; }
   std::string runtime() const override { return record_.runtime; }
+  Kernel kernel() const override {
+    const RuntimeTraits* traits = find_runtime(record_.runtime_kind);
+    return traits == nullptr ? Kernel::shared : traits->kernel;
+  }
   Channel& channel() override { return channel_; }
 
   Task<Status> set_limits(const Limits& limits) override {
@@ -58,8 +62,8 @@ class OciEnclosure final : public Enclosure {
 
   // The cgroup and the journal, both or none.
   static Status apply(Host& host, const Limits& former, const SandboxRecord& changed) {
-    const RuntimeTraits* traits = find_runtime(changed.runtime);
-    if (traits == nullptr) return fail(ErrorCode::internal, "unknown runtime " + changed.runtime);
+    const RuntimeTraits* traits = find_runtime(changed.runtime_kind);
+    if (traits == nullptr) return fail(ErrorCode::internal, "unknown kind of runtime " + changed.runtime_kind);
     const Cgroup cgroup = host.cgroups()->at(changed.id.value);
     CLOCHE_TRY(const CgroupLimits wanted, cgroup_limits_for(changed.spec.limits, *traits));
     CLOCHE_TRY(const CgroupLimits before, cgroup_limits_for(former, *traits));

@@ -32,7 +32,7 @@ Result<std::string> circumstances(Host& host, const Runtime& runtime) {
   CLOCHE_TRY(const auto agent, host.agent().ensure());
   struct stat about;
   if (::stat(runtime.program.c_str(), &about) != 0) return fail_errno("stat " + runtime.program);
-  std::string text = "1 " + host.boot() + " " + runtime.program + " " + std::to_string(about.st_ino) + " " +
+  std::string text = "2 " + host.boot() + " " + runtime.program + " " + std::to_string(about.st_ino) + " " +
                      std::to_string(about.st_size) + " " + std::to_string(about.st_mtim.tv_sec) + " " + agent.digest +
                      " " + host.options().state_dir;
   for (const std::string& flag : runtime.flags) text += " " + flag;
@@ -47,26 +47,35 @@ json::object read_answers(const Host& host) {
   return !error && value.is_object() ? std::move(value.get_object()) : json::object();
 }
 
-// What is known already; nothing when it must be tried.
-std::optional<Status> known_answer(const Host& host, std::string_view name, const std::string& key) {
+// The agent's line: its version, then a word for each thing that the kernel can do.
+void take_facts(Runtime& runtime, std::string_view answer) {
+  const bool knows_flag = answer.find(" no-automount") != answer.npos;
+  runtime.stat_flags = knows_flag ? Runtime::StatFlags::all : Runtime::StatFlags::not_no_automount;
+}
+
+// The agent's line when the last probe succeeded, its error when it failed; nothing when it must be tried.
+std::optional<Result<std::string>> known_answer(const Host& host, std::string_view name, const std::string& key) {
   try {
     const json::object answers = read_answers(host);
     const json::value* answer = answers.if_contains(name);
     if (answer == nullptr || answer->at("key").as_string() != key) return std::nullopt;
     const auto error = std::string(answer->at("error").as_string());
-    if (error.empty()) return Status{};
+    if (error.empty()) return std::string(answer->at("answer").as_string());
     const auto age = std::chrono::seconds(now_in_seconds() - answer->at("time").to_number<std::int64_t>());
     if (age < 0s || age > failure_counts_for) return std::nullopt;
-    return Status(fail(ErrorCode::unavailable, error));
+    return Result<std::string>(fail(ErrorCode::unavailable, error));
   } catch (const std::exception&) {
     return std::nullopt;  // a file of another version: try
   }
 }
 
-void remember_answer(const Host& host, std::string_view name, const std::string& key, const Status& status) {
+void remember_answer(const Host& host, std::string_view name, const std::string& key,
+                     const Result<std::string>& answer) {
   json::object answers = read_answers(host);
-  answers[name] =
-      json::object{{"key", key}, {"error", status ? "" : status.error().message}, {"time", now_in_seconds()}};
+  answers[name] = json::object{{"key", key},
+                               {"answer", answer ? *answer : ""},
+                               {"error", answer ? "" : answer.error().message},
+                               {"time", now_in_seconds()}};
   if (const Status written = write_file_atomically(host.probe_file(), json::serialize(answers), 0600); !written) {
     log::warn("the answer of a probe is not kept: {}", written.error().message);
   }
@@ -90,40 +99,52 @@ Result<std::string> read_line(int fd, Deadline deadline) {
   return line;
 }
 
-Status try_runtime(Host& host, const Runtime& runtime, const Watch& watch) {
+Result<std::string> try_runtime(Host& host, const Runtime& runtime, const Watch& watch) {
   const SandboxSpec spec;
   CLOCHE_TRY(const MadeSandbox made, make_sandbox(host, spec, runtime, AgentTask::answer, watch));
   const auto line = read_line(made.ends.from_agent.get(), watch.deadline());
   const Status removed = remove_sandbox(host, made.record.id.value, Deadline::after(10s));
   if (!line) return fail(line.error());
-  return removed;
+  if (!removed) return fail(removed.error());
+  return line;
 }
 
 }  // namespace
 
-Status probe_runtime(Host& host, const Runtime& runtime, const Watch& watch) {
-  const std::string name(runtime.traits->name);
+Result<Runtime> probe_runtime(Host& host, Runtime runtime, const Watch& watch) {
   CLOCHE_TRY(const std::string key, circumstances(host, runtime));
-  if (const auto known = known_answer(host, name, key)) return *known;
-  const std::lock_guard lock(host.probing());
-  if (const auto known = known_answer(host, name, key)) return *known;
-  Status status = try_runtime(host, runtime, watch.until(Deadline::after(longest_probe)));
-  if (!status) {
-    // Given up on the caller's behalf: that says nothing about the runtime.
-    CLOCHE_CHECK(watch.check("probe " + name));
-    status = fail(std::move(status).error().at("probe " + name));
+  auto answer = known_answer(host, runtime.name, key);
+  if (!answer) {
+    const std::lock_guard lock(host.probing());
+    answer = known_answer(host, runtime.name, key);
+    if (!answer) {
+      answer = try_runtime(host, runtime, watch.until(Deadline::after(longest_probe)));
+      if (!*answer) {
+        // Given up on the caller's behalf: that says nothing about the runtime.
+        CLOCHE_CHECK(watch.check("probe " + runtime.name));
+        answer = fail(std::move(*answer).error().at("probe " + runtime.name));
+      }
+      remember_answer(host, runtime.name, key, *answer);
+    }
   }
-  remember_answer(host, name, key, status);
-  return status;
+  CLOCHE_TRY(const std::string line, *answer);
+  take_facts(runtime, line);
+  return runtime;
 }
 
 Result<Runtime> choose_runtime(Host& host, std::string_view name, const Watch& watch) {
-  if (name != "auto") return host.runtimes().find(name, watch.deadline());
+  if (name != "auto") {
+    CLOCHE_TRY(Runtime runtime, host.runtimes().find(name, watch.deadline()));
+    if (runtime.traits->kernel == Kernel::shared) return runtime;
+    // One that was asked for by name is used even if its probe fails: creating the sandbox then says why.
+    auto probed = probe_runtime(host, runtime, watch);
+    return probed ? *probed : runtime;
+  }
   std::string reasons;
   for (const RuntimeTraits& traits : known_runtimes()) {
-    auto runtime = host.runtimes().find(traits.name, watch.deadline());
-    Status usable = runtime ? probe_runtime(host, *runtime, watch) : Status(fail(runtime.error()));
-    if (usable) return runtime;
+    const auto runtime = host.runtimes().find(traits.name, watch.deadline());
+    auto usable = runtime ? probe_runtime(host, *runtime, watch) : runtime;
+    if (usable) return usable;
     CLOCHE_CHECK(watch.check("choose a runtime"));
     if (runtime) log::warn("runtime {} is installed and does not work: {}", traits.name, usable.error().message);
     reasons += (reasons.empty() ? "" : "; ") + usable.error().message;

@@ -1,4 +1,5 @@
-// Probe: whether a runtime really works on this host, found out by running a sandbox with it.
+// Probe: whether a runtime really works on this host and what its kernel can do, found out by running a sandbox with
+// it.
 #pragma once
 
 #include <string>
@@ -10,9 +11,10 @@
 
 namespace cloche::oci {
 
-// Runs one sandbox whose agent prints its version. The answer is remembered until the next boot, or until the runtime
-// or the agent changes; a failure is tried again after some minutes.
-Status probe_runtime(Host& host, const Runtime& runtime, const Watch& watch);
+// Runs one sandbox whose agent prints its version and what it finds of the kernel; the runtime with that filled in. The
+// answer is remembered until the next boot, or until the runtime or the agent changes; a failure is tried again after
+// some minutes.
+Result<Runtime> probe_runtime(Host& host, Runtime runtime, const Watch& watch);
 
 // The runtime of this name, or for "auto" the strongest that is here and passes its probe.
 Result<Runtime> choose_runtime(Host& host, std::string_view name, const Watch& watch);

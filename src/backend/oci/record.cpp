@@ -114,6 +114,7 @@ std::string to_json(const SandboxRecord& record) {
                    {"id", record.id.value},
                    {"spec", spec_to_json(record.spec)},
                    {"runtime", record.runtime},
+                   {"runtime_kind", record.runtime_kind},
                    {"uid_slot", record.uid_slot ? json::value(*record.uid_slot) : json::value(nullptr)},
                    {"first", identity_to_json(record.first)},
                    {"keeper", identity_to_json(record.keeper)},
@@ -131,6 +132,9 @@ Result<SandboxRecord> parse_record(std::string_view source) {
     record.id.value = text(object.at("id"));
     record.spec = spec_from_json(object.at("spec").as_object());
     record.runtime = text(object.at("runtime"));
+    // Records of older versions have none: there, a runtime's name was its kind.
+    const auto* kind = object.if_contains("runtime_kind");
+    record.runtime_kind = kind == nullptr ? record.runtime : text(*kind);
     if (!object.at("uid_slot").is_null()) record.uid_slot = object.at("uid_slot").to_number<std::uint32_t>();
     record.first = identity_from_json(object.at("first").as_object());
     record.keeper = identity_from_json(object.at("keeper").as_object());

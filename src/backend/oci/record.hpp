@@ -20,6 +20,7 @@ struct SandboxRecord {
   SandboxId id;
   SandboxSpec spec;
   std::string runtime;                    // the one chosen, never "auto"
+  std::string runtime_kind;               // crun, runc or runsc, whatever its name is
   std::optional<std::uint32_t> uid_slot;  // once claimed
   ProcessIdentity first;                  // process 1 as the host sees it, when running
   ProcessIdentity keeper;                 // the process of Cloche that has the sandbox now

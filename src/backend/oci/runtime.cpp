@@ -1,9 +1,11 @@
 #include "backend/oci/runtime.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 
 #include "backend/oci/files.hpp"
 #include "backend/oci/subprocess.hpp"
@@ -12,21 +14,28 @@ namespace cloche::oci {
 
 namespace {
 
-constexpr std::string_view search_path[] = {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin",
-                                            "/usr/bin",        "/sbin",          "/bin"};
-
-std::string look_for(std::string_view name) {
-  for (const std::string_view directory : search_path) {
-    std::string path = std::string(directory) + "/" + std::string(name);
-    if (::access(path.c_str(), X_OK) == 0) return path;
+// PATH first, as a shell would; then where distributions and administrators put runtimes. Relative parts of PATH are
+// skipped: they would depend on the current directory.
+std::vector<std::string> search_path() {
+  std::vector<std::string> directories;
+  const auto add = [&](std::string_view directory) {
+    if (!directory.starts_with('/') || std::ranges::find(directories, directory) != directories.end()) return;
+    directories.emplace_back(directory);
+  };
+  const char* path = std::getenv("PATH");
+  std::string_view rest = path == nullptr ? std::string_view() : path;
+  while (!rest.empty()) {
+    const auto colon = rest.find(':');
+    add(rest.substr(0, colon));
+    rest = colon == rest.npos ? std::string_view() : rest.substr(colon + 1);
   }
-  return {};
+  for (const char* usual : {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}) add(usual);
+  return directories;
 }
 
-std::string known_names() {
-  std::string names = "auto";
-  for (const RuntimeTraits& traits : known_runtimes()) names += ", " + std::string(traits.name);
-  return names;
+bool is_program(const std::string& path) {
+  struct stat about;
+  return ::stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode) && ::access(path.c_str(), X_OK) == 0;
 }
 
 // gVisor's flags differ from version to version; without one of these a wall would be missing.
@@ -42,8 +51,13 @@ Result<std::vector<std::string>> runsc_flags(const std::string& program, Deadlin
   }
   // Not kvm: it hangs where there is no virtualisation to be had.
   const bool has_systrap = end.output.find("systrap") != end.output.npos;
-  return std::vector<std::string>{has_systrap ? "--platform=systrap" : "--platform=ptrace", "--network=none",
-                                  "--ignore-cgroups", "--oci-seccomp"};
+  std::vector<std::string> flags{has_systrap ? "--platform=systrap" : "--platform=ptrace", "--network=none",
+                                 "--ignore-cgroups", "--oci-seccomp"};
+  // Without it, newer versions bind a network namespace into their state directory and leave that mount behind.
+  if (end.output.find("-gofer-network-namespace") != end.output.npos) {
+    flags.emplace_back("--gofer-network-namespace=new");
+  }
+  return flags;
 }
 
 // What a runtime printed, as part of an error: one line, no control characters.
@@ -58,6 +72,23 @@ std::string readable(std::string_view output) {
   return text.empty() ? "it printed nothing" : text;
 }
 
+Result<std::string> version_of(const std::string& program, Deadline deadline) {
+  Command command;
+  command.program = program;
+  command.arguments = {"--version"};
+  CLOCHE_TRY(const CommandEnd end, run_command(command, deadline));
+  return readable(std::string_view(end.output).substr(0, end.output.find('\n')));
+}
+
+// Asked of the program itself: `runsc version release-20260905.0`.
+Result<const RuntimeTraits*> kind_of_program(const std::string& program, Deadline deadline) {
+  CLOCHE_TRY(const std::string version, version_of(program, deadline));
+  const RuntimeTraits* traits = find_runtime(std::string_view(version).substr(0, version.find(' ')));
+  if (traits != nullptr) return traits;
+  return fail(ErrorCode::unsupported,
+              program + " is not a runtime that Cloche knows: `--version` says '" + version + "'");
+}
+
 }  // namespace
 
 const std::vector<RuntimeTraits>& known_runtimes() {
@@ -69,9 +100,9 @@ const std::vector<RuntimeTraits>& known_runtimes() {
           .proc = BundleParts::ProcOptions::plain,  // gVisor's /proc knows no hidepid
           // gVisor's kernel and file server are processes of some 30 threads in the same cgroup, more when programs
           // block; with 64 in all it panics under a program that forks much.
-          .stat_flags = RuntimeTraits::StatFlags::not_no_automount,
           .own_threads = 192,
           .least_memory = mib(32),
+          .kernel = Kernel::own,
       },
       {
           .name = "crun",
@@ -87,32 +118,60 @@ const std::vector<RuntimeTraits>& known_runtimes() {
   return all;
 }
 
-const RuntimeTraits* find_runtime(std::string_view name) {
+const RuntimeTraits* find_runtime(std::string_view kind) {
   const auto& all = known_runtimes();
-  const auto found = std::ranges::find(all, name, &RuntimeTraits::name);
+  const auto found = std::ranges::find(all, kind, &RuntimeTraits::name);
   return found == all.end() ? nullptr : &*found;
 }
 
 RuntimeCatalog::RuntimeCatalog(std::map<std::string, std::string> programs) : programs_(std::move(programs)) {}
 
-Result<Runtime> RuntimeCatalog::find(std::string_view name, Deadline deadline) {
+std::string RuntimeCatalog::known_names() const {
+  std::string names = "auto";
+  for (const RuntimeTraits& traits : known_runtimes()) names += ", " + std::string(traits.name);
+  for (const auto& [name, path] : programs_) {
+    if (find_runtime(name) == nullptr) names += ", " + name;
+  }
+  return names;
+}
+
+Result<std::string> RuntimeCatalog::locate(std::string_view name) const {
+  const auto configured = programs_.find(std::string(name));
+  if (configured != programs_.end() || name.starts_with('/')) {
+    const std::string path = configured != programs_.end() ? configured->second : std::string(name);
+    if (is_program(path)) return path;
+    return fail(ErrorCode::unsupported, "the runtime " + std::string(name) + " is not installed: " + path +
+                                            " is not an executable file; correct `runtimes` in the configuration");
+  }
   const RuntimeTraits* traits = find_runtime(name);
   if (traits == nullptr) {
-    return fail(ErrorCode::unsupported, "unknown runtime '" + std::string(name) + "'; known are " + known_names());
+    return fail(ErrorCode::unsupported,
+                "unknown runtime '" + std::string(name) + "'; known are " + known_names() + " and absolute paths");
   }
+  std::string searched;
+  for (const std::string& directory : search_path()) {
+    std::string path = directory + "/" + std::string(name);
+    if (is_program(path)) return path;
+    searched += (searched.empty() ? "" : ", ") + directory;
+  }
+  return fail(ErrorCode::unsupported, "the runtime " + std::string(name) + " is not installed; searched " + searched +
+                                          "; on Debian: apt-get install " + std::string(traits->package) +
+                                          ", or name its path under `runtimes` in the configuration");
+}
+
+Result<Runtime> RuntimeCatalog::find(std::string_view name, Deadline deadline) {
   const std::lock_guard lock(mutex_);
   if (const auto known = found_.find(name); known != found_.end()) return known->second;
   Runtime runtime;
-  runtime.traits = traits;
-  const auto given = programs_.find(std::string(name));
-  runtime.program = given != programs_.end() ? given->second : look_for(name);
-  if (runtime.program.empty() || ::access(runtime.program.c_str(), X_OK) != 0) {
-    return fail(ErrorCode::unsupported, "the runtime " + std::string(name) + " is not installed" +
-                                            (runtime.program.empty() ? "" : " at " + runtime.program) +
-                                            "; on Debian: apt-get install " + std::string(traits->package));
+  runtime.name = std::string(name);
+  CLOCHE_TRY(runtime.program, locate(name));
+  runtime.traits = find_runtime(name);
+  if (runtime.traits == nullptr) {
+    CLOCHE_TRY(runtime.traits, kind_of_program(runtime.program, deadline));
   }
-  if (name == "crun") runtime.flags = {"--cgroup-manager=disabled"};
-  if (name == "runsc") {
+  if (runtime.traits->kernel == Kernel::own) runtime.stat_flags = Runtime::StatFlags::not_no_automount;
+  if (runtime.traits->name == "crun") runtime.flags = {"--cgroup-manager=disabled"};
+  if (runtime.traits->name == "runsc") {
     CLOCHE_TRY(runtime.flags, runsc_flags(runtime.program, deadline));
   }
   found_.emplace(name, runtime);
@@ -134,7 +193,7 @@ Result<pid_t> start_sandbox(const Runtime& runtime, RuntimeStart start, Deadline
   command.entrance = start.entrance;
   command.private_mounts = std::move(start.private_mounts);
   CLOCHE_TRY(const CommandEnd end, run_command(command, deadline));
-  const std::string name(runtime.traits->name);
+  const std::string& name = runtime.name;
   if (end.exit_code != 0) {
     return fail(ErrorCode::unavailable, name + " could not start the sandbox (exit code " +
                                             std::to_string(end.exit_code) + "): " + readable(end.output));
@@ -147,11 +206,7 @@ Result<pid_t> start_sandbox(const Runtime& runtime, RuntimeStart start, Deadline
 }
 
 Result<std::string> runtime_version(const Runtime& runtime, Deadline deadline) {
-  Command command;
-  command.program = runtime.program;
-  command.arguments = {"--version"};
-  CLOCHE_TRY(const CommandEnd end, run_command(command, deadline));
-  return readable(std::string_view(end.output).substr(0, end.output.find('\n')));
+  return version_of(runtime.program, deadline);
 }
 
 }  // namespace cloche::oci

@@ -18,12 +18,13 @@
 #include "backend/oci/private_mounts.hpp"
 #include "core/deadline.hpp"
 #include "core/result.hpp"
+#include "sandbox/kernel.hpp"
 
 namespace cloche::oci {
 
-// What is special about a runtime.
+// What is special about a kind of runtime.
 struct RuntimeTraits {
-  std::string_view name;
+  std::string_view name;     // of the kind: crun, runc or runsc
   std::string_view package;  // Debian's
   SeccompDialect seccomp = SeccompDialect::linux_kernel;
   BundleParts::ProcOptions proc = BundleParts::ProcOptions::hide_processes;
@@ -31,21 +32,25 @@ struct RuntimeTraits {
   Cgroups cgroups = Cgroups::left_alone;
   enum class Hybrid { accepts, refuses };  // a v2 hierarchy with controllers beside v1
   Hybrid hybrid = Hybrid::accepts;
-  enum class StatFlags { all, not_no_automount };  // whether its kernel knows what Linux's does, and coreutils set
-  StatFlags stat_flags = StatFlags::all;
   std::uint32_t own_threads = 0;  // that count as the sandbox's processes, beyond what the caller allowed
   Bytes least_memory;             // below this not even the runtime's own part fits
+  Kernel kernel = Kernel::shared;
 };
 
 // Strongest first.
 const std::vector<RuntimeTraits>& known_runtimes();
-// nullptr for a name that is none.
-const RuntimeTraits* find_runtime(std::string_view name);
+// nullptr for an unknown kind.
+const RuntimeTraits* find_runtime(std::string_view kind);
 
 struct Runtime {
+  std::string name;  // as profiles call it: a kind, a configured name or a path
   const RuntimeTraits* traits = nullptr;
   std::string program;             // absolute path
   std::vector<std::string> flags;  // before the sub-command, chosen for this version
+  // What the kernel that programs meet cannot do; found out by a probe. Until then the worst is assumed of a kernel of
+  // its own, and nothing of the host's.
+  enum class StatFlags { all, not_no_automount };
+  StatFlags stat_flags = StatFlags::all;
 };
 
 struct RuntimeStart {
@@ -63,13 +68,17 @@ struct RuntimeStart {
 // The runtimes of this host, looked for once.
 class RuntimeCatalog {
  public:
-  // `programs`: paths that replace the search, by runtime name.
+  // `programs`: configured paths by name. A name that is not a kind of its own is asked for its kind by `--version`.
   explicit RuntimeCatalog(std::map<std::string, std::string> programs);
 
-  // invalid_argument for an unknown name; unsupported, with what to install, for one that is not here or lacks a flag.
+  // By name, or by absolute path. Fails with `unsupported` for an unknown name, and for a program that is missing (with
+  // the places searched and what to install) or lacks a flag.
   Result<Runtime> find(std::string_view name, Deadline deadline);
 
  private:
+  Result<std::string> locate(std::string_view name) const;
+  std::string known_names() const;
+
   std::map<std::string, std::string> programs_;
   std::mutex mutex_;
   std::map<std::string, Runtime, std::less<>> found_;

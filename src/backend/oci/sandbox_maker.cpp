@@ -72,7 +72,8 @@ class Making {
       : host_(host), runtime_(runtime), task_(task), watch_(watch) {
     record_.id.value = "s-" + random_hex(10);
     record_.spec = spec;
-    record_.runtime = std::string(runtime.traits->name);
+    record_.runtime = runtime.name;
+    record_.runtime_kind = std::string(runtime.traits->name);
     record_.keeper = identify_self();
     record_.boot = host.boot();
     files_ = host.files_of(record_.id.value);
@@ -124,7 +125,7 @@ class Making {
       CLOCHE_TRY(image_root, host_.images().root_of(spec.image, watch_));
     }
     CLOCHE_TRY(const auto mounts, look_at_mounts(spec.mounts));
-    const bool lacks_flags = runtime_.traits->stat_flags == RuntimeTraits::StatFlags::not_no_automount;
+    const bool lacks_flags = runtime_.stat_flags == Runtime::StatFlags::not_no_automount;
     const Help help = lacks_flags ? Help::with_stat : Help::none;
     CLOCHE_TRY(const RootPlan plan, plan_root(spec, image_root, agent.path, mounts, help));
     CLOCHE_TRY(const std::string skeleton, ensure_skeleton(host_.roots_directory(), plan));
