@@ -1,5 +1,7 @@
 #include "backend/docker/docker_backend.hpp"
 
+#include <set>
+
 #include "backend/docker/derive_image.hpp"
 #include "backend/docker/enclosure.hpp"
 #include "backend/docker/engine_facts.hpp"
@@ -47,6 +49,7 @@ class DockerBackend final : public Backend {
 
  private:
   Task<Result<EngineFacts>> facts(Deadline deadline);
+  Task<Status> try_runtime(std::string runtime, Deadline deadline);
   Task<Result<ImageDetails>> ensure_image(std::string image, Deadline deadline);
   Task<Result<std::string>> create_hardened(Cleanup& cleanup, const SandboxSpec& spec, ContainerPlan plan, SandboxId id,
                                             Deadline deadline);
@@ -249,7 +252,44 @@ Task<std::vector<Finding>> DockerBackend::examine(Deadline deadline) {
   facts_.reset();
   auto known = co_await facts(deadline);
   if (!known) co_return unreachable_findings(known.error());
-  co_return engine_findings(*known, *version, engine_->endpoint());
+  auto findings = engine_findings(*known, *version, engine_->endpoint());
+  const auto chosen = choose_runtime(*known, "auto");
+  std::set<std::string> runtimes{known->default_runtime};
+  if (chosen) runtimes.insert(*chosen);
+  for (const std::string& runtime : runtimes) {
+    auto started = co_await try_runtime(runtime, deadline);
+    findings.push_back(runtime_finding(runtime, started, chosen && runtime == *chosen));
+  }
+  co_return findings;
+}
+
+// Starts one sandbox, from an image that holds nothing but what the agent needs, and removes both. An engine lists
+// runtimes that it has never started.
+Task<Status> DockerBackend::try_runtime(std::string runtime, Deadline deadline) {
+  const ImageReference reference{"cloche/probe", random_hex(6)};
+  const std::string image = reference.repository + ":" + reference.tag;
+  std::string empty_archive(1024, '\0');
+  CLOCHE_CO_CHECK(co_await import_image(*engine_, reference, std::move(empty_archive), deadline));
+  SandboxSpec spec;
+  spec.image = image;
+  spec.runtime = std::move(runtime);
+  auto made = co_await create(spec, deadline);
+  Status outcome = made ? Status{} : Status(fail(made.error()));
+  if (made) {
+    auto removed = co_await (*made)->destroy(deadline);
+    if (outcome) outcome = std::move(removed);
+  }
+  auto base = co_await inspect_image(*engine_, image, deadline);
+  if (base) {
+    auto derived = co_await deriver_.derive(*base, spec, deadline);
+    if (derived) {
+      deriver_.forget(*derived);
+      [[maybe_unused]] auto gone = co_await remove_image(*engine_, *derived, deadline);
+    }
+  }
+  auto cleaned = co_await remove_image(*engine_, image, deadline);
+  if (outcome) outcome = std::move(cleaned);
+  co_return outcome;
 }
 
 }  // namespace

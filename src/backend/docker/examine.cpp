@@ -39,6 +39,14 @@ std::vector<Finding> unreachable_findings(const Error& error) {
                   "install and start a Docker engine, or set DOCKER_HOST; without one the oci backend still works")};
 }
 
+Finding runtime_finding(const std::string& runtime, const Status& started, bool needed) {
+  const std::string name = "docker runtime " + runtime;
+  if (started) return finding(name, Finding::Level::good, "starts sandboxes");
+  return finding(name, needed ? Finding::Level::missing : Finding::Level::warning,
+                 "cannot start a sandbox: " + started.error().message,
+                 "update the runtime to a version that this engine supports, or use another one");
+}
+
 std::vector<Finding> engine_findings(const EngineFacts& facts, ApiVersion api, const http::Endpoint& endpoint) {
   std::vector<Finding> findings;
   findings.push_back(finding("docker engine", Finding::Level::good,

@@ -9,6 +9,8 @@
 namespace cloche::docker {
 
 std::vector<Finding> unreachable_findings(const Error& error);
+// What came of starting a sandbox with a runtime. `needed`: without it no sandbox can be made by default.
+Finding runtime_finding(const std::string& runtime, const Status& started, bool needed);
 std::vector<Finding> engine_findings(const EngineFacts& facts, ApiVersion api, const http::Endpoint& endpoint);
 
 }  // namespace cloche::docker

@@ -44,5 +44,13 @@ TEST(Examine, LostLimitOrNoEngine_IsMissingWithAdvice) {
   EXPECT_EQ(worst(unreachable_findings(Error{ErrorCode::unavailable, "refused"})), Finding::Level::missing);
 }
 
+TEST(Examine, RuntimeThatStartsNothing_IsMissingWhenItIsTheOneChosen) {
+  EXPECT_EQ(runtime_finding("runc", Status{}, true).level, Finding::Level::good);
+  const Status failed = fail(ErrorCode::unavailable, "unknown version specified");
+  EXPECT_EQ(runtime_finding("crun", failed, true).level, Finding::Level::missing);
+  EXPECT_EQ(runtime_finding("crun", failed, false).level, Finding::Level::warning);
+  EXPECT_NE(runtime_finding("crun", failed, true).detail.find("unknown version specified"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace cloche::docker

@@ -61,6 +61,20 @@ Task<Status> pull_image(Engine& engine, ImageReference reference, Progress progr
   co_return co_await engine.call_lines(std::move(call), std::move(sink), deadline);
 }
 
+Task<Status> import_image(Engine& engine, ImageReference reference, std::string archive, Deadline deadline) {
+  Call call;
+  call.method = "POST";
+  call.path = "/images/create";
+  call.query = {{"fromSrc", "-"}, {"repo", reference.repository}, {"tag", reference.tag}};
+  call.raw_body = std::move(archive);
+  call.content_type = "application/x-tar";
+  call.accepts = {200};
+  call.patience = transfer_patience;
+  Engine::LineSink nothing = progress_sink({});
+  auto imported = co_await engine.call_lines(std::move(call), std::move(nothing), deadline);
+  co_return imported;
+}
+
 Task<Status> build_image(Engine& engine, BuildSettings settings, http::BodySource context, Progress progress,
                          Deadline deadline) {
   Call call;

@@ -31,6 +31,8 @@ struct BuildSettings {
 Task<Result<ImageDetails>> inspect_image(Engine& engine, std::string image, Deadline deadline);
 // `not_found` when the registry does not have it or lets nobody see it.
 Task<Status> pull_image(Engine& engine, ImageReference reference, Progress progress, Deadline deadline);
+// An image of one layer, whose files are in the tar archive.
+Task<Status> import_image(Engine& engine, ImageReference reference, std::string archive, Deadline deadline);
 // Builds from a context, a tar archive that `context` yields piece by piece.
 Task<Status> build_image(Engine& engine, BuildSettings settings, http::BodySource context, Progress progress,
                          Deadline deadline);

@@ -419,6 +419,21 @@ TEST_F(OnRealEngine, Auto_TakesGvisorWhenItIsThere) {
   });
 }
 
+TEST_F(OnRealEngine, Examine_StartsASandboxWithTheRuntimesItWouldUse) {
+  run([this]() -> Task<> {
+    auto facts = co_await fetch_facts(*engine_, soon());
+    auto made = backend();
+    auto findings = co_await made->examine(Deadline::after(60s));
+    for (const std::string& runtime : {facts->default_runtime, choose_runtime(*facts, "auto").value()}) {
+      const auto found = std::ranges::find(findings, "docker runtime " + runtime, &Finding::name);
+      EXPECT_TRUE(found != findings.end());
+      if (found != findings.end()) {
+        EXPECT_EQ(found->level, Finding::Level::good) << found->detail;
+      }
+    }
+  });
+}
+
 TEST_F(OnRealEngine, ContainerRemovedBehindOurBack_EndsTheChannelAndIsSaid) {
   with_sandbox(spec("runc"), [this](Enclosure& sandbox) -> Task<> {
     LabelMap wanted;

@@ -12,10 +12,12 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
 #include "backend/oci/files.hpp"
 #include "backend/oci/record.hpp"
+#include "backend/oci/runtime.hpp"
 #include "backend/oci/testing/workbench.hpp"
 #include "core/event.hpp"
 
@@ -315,7 +317,7 @@ TEST(Create, RuntimeOfAConfiguredName_IsOfTheKindThatItsProgramSays) {
 }
 
 TEST(Runtimes, ProgramThatIsNoRuntime_IsRefusedWithWhatItSays) {
-  RuntimeCatalog catalog({{"mine", "/bin/echo"}});
+  RuntimeCatalog catalog(std::map<std::string, std::string>{{"mine", "/bin/echo"}});
   const auto found = catalog.find("mine", Deadline::after(20s));
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, ErrorCode::unsupported);
@@ -338,7 +340,7 @@ TEST(Runtimes, OneThatIsNotInstalled_SaysWhereItWasSearched) {
   ScratchDirectory scratch;
   const std::string before = ::getenv("PATH");
   ::setenv("PATH", scratch.path().c_str(), 1);
-  RuntimeCatalog catalog({{"gone", "/nonexistent/gone"}});
+  RuntimeCatalog catalog(std::map<std::string, std::string>{{"gone", "/nonexistent/gone"}});
   const auto known = catalog.find("gone", Deadline::after(20s));
   const auto unknown = catalog.find("lxc", Deadline::after(20s));
   ::setenv("PATH", before.c_str(), 1);

@@ -1,0 +1,54 @@
+# Unity builds: CMake compiles several files of a target as one, which saves four fifths of the time, because the headers
+# of Asio cost more than our code. All files of a target then share one scope: a file whose local names clash with a
+# neighbour's is listed here, and compiled apart. Better rename, and keep this list short.
+set(CMAKE_UNITY_BUILD ON CACHE BOOL "Compile several files of a target as one")
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)
+
+set(CLOCHE_APART
+  src/agent/files/changes.cpp
+  src/agent/files/glob.cpp
+  src/agent/files/grep.cpp
+  src/agent/open_sockets.cpp
+  src/agent/reset.cpp
+  src/agent/server_link.cpp
+  src/api/files/routes.cpp
+  src/api/runs/routes.cpp
+  src/api/sessions/bodies.cpp
+  src/api/sessions/routes.cpp
+  src/auth/jwt.cpp
+  src/auth/jwt_key.cpp
+  src/auth/jwt_keys.cpp
+  src/auth/quotas.cpp
+  src/auth/quotas_test.cpp
+  src/backend/docker/docker_backend_test.cpp
+  src/backend/docker/engine.cpp
+  src/backend/docker/examine_test.cpp
+  src/backend/docker/hardening_test.cpp
+  src/backend/docker/image_calls.cpp
+  src/backend/docker/labels_test.cpp
+  src/bench/line_plot.cpp
+  src/config/server_section.cpp
+  src/config/service_config_test.cpp
+  src/context/command.cpp
+  src/context/shell_context.cpp
+  src/http/server/server_exchange_test.cpp
+  src/http/server/server_listen_test.cpp
+  src/http/server/server_slow_test.cpp
+  src/pool/manager.cpp
+  src/runner/container.cpp
+  src/runner/interaction.cpp
+  src/runner/one_shot.cpp
+  src/runner/workplace.cpp
+  src/session/context_result.cpp
+  src/session/run_code.cpp
+)
+
+# cloche_compile_apart(<source>…): those of them that are listed above.
+function(cloche_compile_apart)
+  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${CMAKE_SOURCE_DIR} OUTPUT_VARIABLE folder)
+  foreach(source ${ARGN})
+    if("${folder}/${source}" IN_LIST CLOCHE_APART)
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+  endforeach()
+endfunction()
