@@ -19,7 +19,8 @@ struct ManagerOptions {
   std::vector<Profile> profiles;               ///< a pool each
   std::map<std::string, std::string> aliases;  ///< other names, a language's say, to a profile's
   std::string name_prefix = "cloche";          ///< sandboxes are called {prefix}-{profile}-{pool8}-{seq4}
-  /// What secrets are taken from; a name that is not here is looked for in this process's environment.
+  /// All secrets there are, by name. Nothing is looked up in the environment: a program that wants a variable of its
+  /// environment as a secret puts it here.
   std::map<std::string, std::string> secrets;
   /// How many sandboxes of all pools together may be in the making, and how many on their way out, at the same time.
   std::uint32_t max_making = 4;

@@ -49,8 +49,8 @@ Result<std::unique_ptr<PoolInProcess>> PoolInProcess::make(Surroundings& surroun
   profile.pool.max_uses = 1'000'000;  // none is replaced meanwhile
   options.profiles.push_back(std::move(profile));
   CLOCHE_TRY(auto journal, pool::Journal::open_in_memory());
-  CLOCHE_TRY(made->manager_,
-             pool::Manager::create(surroundings.executor(), *made->backend_, std::move(journal), std::move(options)));
+  CLOCHE_TRY(made->manager_, pool::Manager::create(surroundings.executor(), *made->backend_, std::move(journal),
+                                                   std::move(options), pool::Tenancy::of_trusted_callers()));
   CLOCHE_CHECK(surroundings.await(made->manager_->start(Deadline::after(patience))));
   CLOCHE_CHECK(surroundings.await(made->until_idle()));
   return made;

@@ -27,6 +27,7 @@ void add_sessions_command(CLI::App& app, Action& chosen);
 void add_logs_command(CLI::App& app, Action& chosen);
 void add_pools_command(CLI::App& app, Action& chosen);
 void add_top_command(CLI::App& app, Action& chosen);
+void add_access_command(CLI::App& app, Action& chosen);
 // Those that tell of all others, and so come last.
 void add_completion_command(CLI::App& app, Action& chosen);
 void add_manual_command(CLI::App& app, Action& chosen);

@@ -22,6 +22,7 @@ void set_up_command_line(CLI::App& app, GeneralFlags& flags, Action& chosen) {
   add_logs_command(app, chosen);
   add_pools_command(app, chosen);
   add_top_command(app, chosen);
+  add_access_command(app, chosen);
   add_token_command(app, chosen);
   add_images_command(app, chosen);
   add_doctor_command(app, chosen);

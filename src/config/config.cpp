@@ -10,6 +10,7 @@
 #include "config/secrets_section.hpp"
 #include "config/server_section.hpp"
 #include "config/service_sections.hpp"
+#include "config/tenants_section.hpp"
 #include "sandbox/spec.hpp"
 
 namespace cloche::config {
@@ -61,6 +62,7 @@ void read_manager(Section& top, const Environment& environment, Config& config) 
   top.section("secrets", [&](Section& section) {
     Secrets secrets = read_secrets(section, environment);
     options.secrets = std::move(secrets.values);
+    config.access.secrets = std::move(secrets.tenants);
     config.holds_secrets = secrets.given_by_value;
   });
   top.whole("max_making", options.max_making, {1, most_at_once});
@@ -68,13 +70,15 @@ void read_manager(Section& top, const Environment& environment, Config& config) 
   top.duration("drain_timeout", options.drain_timeout, {0ms, 24h});
 }
 
-void read_profiles(Section& top, const Environment& environment, ManagerOptions& options) {
+void read_profiles(Section& top, const Environment& environment, Config& config) {
+  ManagerOptions& options = config.manager;
   ProfileDefaults defaults;
   defaults.image = default_image(environment, options.engine.backend);
   top.section("pool", [&](Section& section) { read_pool(section, defaults.pool); });
   top.section("limits", [&](Section& section) { read_limits(section, defaults.limits); });
   top.sections("profiles", [&](const std::string& name, Section& section) {
     options.profiles.push_back(read_profile(name, section, defaults));
+    if (auto tenants = read_tenants(section)) config.access.profiles.insert_or_assign(name, std::move(*tenants));
   });
 }
 
@@ -98,7 +102,7 @@ Result<Config> parse_config(std::string_view text, const std::string& name, cons
     read_autograder(top, config.manager);
   } else {
     read_manager(top, environment, config);
-    read_profiles(top, environment, config.manager);
+    read_profiles(top, environment, config);
     config.languages = top.part("languages");
     read_service(top, config);
   }

@@ -18,6 +18,7 @@ struct Config {
   ManagerOptions manager;
   ServerSettings server;
   SessionSettings sessions;
+  AccessSettings access;
   LogSettings log;
   std::optional<Part> languages;  // what is below `languages:`; see runner/language_registry.hpp
   bool holds_secrets = false;     // a secret's value stands in the file

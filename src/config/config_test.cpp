@@ -218,6 +218,22 @@ TEST(Config, SecretsByValue_AreNoticed) {
   EXPECT_TRUE(parse_config("secrets: {A: x}", "cloche.yml", {})->holds_secrets);
   EXPECT_FALSE(parse_config("secrets: {A: {env: X}}", "cloche.yml", {{"X", ""}})->holds_secrets);
   EXPECT_FALSE(parse_config("secrets: {}", "cloche.yml", {})->holds_secrets);
+  EXPECT_TRUE(parse_config("secrets: {A: {value: x}}", "cloche.yml", {})->holds_secrets);
+}
+
+TEST(Config, Tenants_AreKeptWhereTheyAreGiven) {
+  const auto config = parse_config(
+      "secrets: {A: a, B: {value: b, tenants: [acme, graders]}, C: {env: X, tenants: all}, D: {env: X, tenants: []}}\n"
+      "profiles: {plain: {}, own: {tenants: [acme]}, wide: {tenants: all}, shut: {tenants: []}}\n",
+      "cloche.yml", {{"X", "x"}});
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->manager.secrets.at("B"), "b");
+  const auth::AccessBook::Lists secrets{
+      {"B", auth::AccessList({"acme", "graders"})}, {"C", auth::AccessList::all()}, {"D", auth::AccessList()}};
+  EXPECT_EQ(config->access.secrets, secrets);
+  const auth::AccessBook::Lists profiles{
+      {"own", auth::AccessList({"acme"})}, {"wide", auth::AccessList::all()}, {"shut", auth::AccessList()}};
+  EXPECT_EQ(config->access.profiles, profiles);
 }
 
 }  // namespace

@@ -28,10 +28,12 @@ std::string example(const std::string& heading) {
 TEST(Documentation, ExampleOfTheFile_IsRead) {
   const std::string text = example("### An example of cloche.yml");
   ASSERT_FALSE(text.empty());
-  const auto config = parse_config(text, "cloche.yml", {{"GRADER_TOKEN", "x"}});
+  const auto config = parse_config(text, "cloche.yml", {{"GRADER_TOKEN", "x"}, {"REPORT_KEY", "y"}});
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_EQ(config->manager.profiles.size(), 2U);
   EXPECT_EQ(config->manager.profiles.at(0).pool.scale_limit, 12U);
+  EXPECT_TRUE(config->access.profiles.at("python").allows("default"));
+  EXPECT_TRUE(config->access.secrets.at("REPORT_KEY").allows("graders"));
 }
 
 TEST(Documentation, ExampleOfAService_IsRead) {
@@ -62,7 +64,8 @@ TEST(Documentation, EveryKey_IsInIt) {
         "profiles: {a: {zygotes: [{zzzzzzzzzz: 1}]}}", "server: {zzzzzzzzzz: 1}", "server: {tls: {zzzzzzzzzz: 1}}",
         "server: {jwt: {zzzzzzzzzz: 1}}", "server: {quotas: {zzzzzzzzzz: 1}}",
         "server: {quotas: {requests: {zzzzzzzzzz: 1}}}", "server: {limits: {zzzzzzzzzz: 1}}",
-        "sessions: {zzzzzzzzzz: 1}", "log: {zzzzzzzzzz: 1}"}) {
+        "secrets: {A: {zzzzzzzzzz: 1, env: X}}", "sessions: {zzzzzzzzzz: 1}", "sessions: {max_limits: {zzzzzzzzzz: 1}}",
+        "log: {zzzzzzzzzz: 1}"}) {
     const auto config = parse_config(wrong, "c", {});
     ASSERT_FALSE(config);
     const std::string intro = "known are: ";

@@ -16,4 +16,15 @@ void read_limits(Section& section, Limits& limits) {
   section.check(validate(limits));
 }
 
+void read_max_limits(Section& section, LimitOverrides& most) {
+  Limits limits = most.over({});
+  section.size("memory", limits.memory);
+  section.real("cpus", limits.cpus);
+  section.whole("pids", limits.pids, {});
+  section.size("file_size", limits.file_size);
+  section.whole("open_files", limits.open_files, {});
+  section.check(validate(limits));
+  most = {limits.memory, limits.cpus, limits.pids, limits.file_size, limits.open_files};
+}
+
 }  // namespace cloche::config

@@ -9,4 +9,7 @@ namespace cloche::config {
 // Over what `limits` has; the whole is checked.
 void read_limits(Section& section, Limits& limits);
 
+// Of those that a request can set. What is not said stays as it is.
+void read_max_limits(Section& section, LimitOverrides& most);
+
 }  // namespace cloche::config

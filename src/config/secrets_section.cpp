@@ -2,6 +2,7 @@
 
 #include "config/host_file.hpp"
 #include "config/profile_section.hpp"
+#include "config/tenants_section.hpp"
 #include "config/text.hpp"
 #include "sandbox/spec.hpp"
 
@@ -34,7 +35,11 @@ void read_place(Section& section, const std::map<std::string, std::string>& envi
   std::string variable, path;
   section.text("env", variable);
   section.text("file", path);
-  if (section.has("env") == section.has("file")) return section.refuse("say either `env` or `file`");
+  section.text("value", value);
+  if (int{section.has("env")} + int{section.has("file")} + int{section.has("value")} != 1) {
+    return section.refuse("say one of `env`, `file` and `value`");
+  }
+  if (section.has("value")) return;
   if (section.has("env")) {
     const auto found = environment.find(variable);
     if (found == environment.end()) return section.refuse("env", "there is no environment variable " + shown(variable));
@@ -56,7 +61,11 @@ Secrets read_secrets(Section& section, const std::map<std::string, std::string>&
     }
     std::string& value = secrets.values[name];
     if (section.kind(name) == YamlNode::Kind::map) {
-      section.section(name, [&](Section& place) { read_place(place, environment, value); });
+      section.section(name, [&](Section& place) {
+        read_place(place, environment, value);
+        if (place.has("value")) secrets.given_by_value = true;
+        if (auto tenants = read_tenants(place)) secrets.tenants.emplace(name, std::move(*tenants));
+      });
     } else {
       section.text(name, value);
       secrets.given_by_value = true;

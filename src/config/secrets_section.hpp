@@ -1,16 +1,19 @@
-// `secrets:` of a configuration: names to values, or to where the value is. No value is ever part of an error.
+// `secrets:` of a configuration: names to values, or to where the value is and who may name it. No value is ever part
+// of an error.
 #pragma once
 
 #include <map>
 #include <string>
 
+#include "auth/access_book.hpp"
 #include "config/section.hpp"
 
 namespace cloche::config {
 
 struct Secrets {
   std::map<std::string, std::string> values;
-  bool given_by_value = false;  // one at least stands in the configuration itself
+  auth::AccessBook::Lists tenants;  // of those that list some: who may name them
+  bool given_by_value = false;      // one at least stands in the configuration itself
 };
 
 Secrets read_secrets(Section& section, const std::map<std::string, std::string>& environment);

@@ -1,5 +1,6 @@
 #include "config/service_sections.hpp"
 
+#include "config/limits_section.hpp"
 #include "config/profile_section.hpp"
 
 namespace cloche::config {
@@ -15,6 +16,7 @@ void read_sessions(Section& section, SessionSettings& settings) {
   Bytes memory;
   section.size("memory", memory);
   if (section.has("memory")) settings.memory = memory;
+  section.section("max_limits", [&](Section& limits) { read_max_limits(limits, settings.max_limits); });
 }
 
 void read_log(Section& section, LogSettings& settings) {

@@ -7,9 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "auth/access_book.hpp"
 #include "auth/jwt_verifier.hpp"
 #include "auth/quotas.hpp"
 #include "cloche/bytes.hpp"
+#include "cloche/limits.hpp"
 #include "http/server/limits.hpp"
 
 namespace cloche::config {
@@ -40,7 +42,15 @@ struct SessionSettings {
   std::chrono::seconds idle_timeout{900};
   std::uint32_t most = 50;      // of all tenants together; 0: nobody gets a session
   std::optional<Bytes> memory;  // over the profile's
-  std::string image;            // of the profile that Cloche makes; on oci none: the host's own /usr
+  // That a request may raise the limits of its session to.
+  LimitOverrides max_limits{.memory = mib(2048), .cpus = 4, .pids = 4096, .file_size = mib(1024), .open_files = 65536};
+  std::string image;  // of the profile that Cloche makes; on oci none: the host's own /usr
+};
+
+// Who may use what, where a configuration says so.
+struct AccessSettings {
+  auth::AccessBook::Lists secrets;   // that a request may name
+  auth::AccessBook::Lists profiles;  // in place of what holds for a profile that lists no tenants
 };
 
 enum class LogForm { automatic, text, json };

@@ -20,7 +20,8 @@ Manager::Impl::Impl(boost::asio::any_io_executor executor, ManagerOptions option
   engine = std::make_shared<Engine::Impl>(executor, engine_options);
   if (!engine_options.instance.empty()) dir = value_or_throw(InstanceDir::claim(engine_options));
   auto journal = value_or_throw(open_journal(dir.get()));
-  pools = value_or_throw(pool::Manager::create(executor, *engine->made, std::move(journal), std::move(options)));
+  pools = value_or_throw(pool::Manager::create(executor, *engine->made, std::move(journal), std::move(options),
+                                               pool::Tenancy::of_trusted_callers()));
 }
 
 Lease::Lease() = default;

@@ -1,5 +1,7 @@
 #include "pool/manager.hpp"
 
+#include <algorithm>
+
 #include "core/fault_point.hpp"
 #include "core/log.hpp"
 #include "core/shielded.hpp"
@@ -14,21 +16,31 @@ constexpr std::chrono::seconds between_looks{1};
 constexpr std::chrono::seconds removal_patience{30};
 constexpr std::chrono::seconds destroy_patience{30};
 
-std::string joined(const std::map<std::string, std::shared_ptr<WarmPool>>& pools,
-                   const std::map<std::string, std::string>& aliases) {
-  std::string all;
-  for (const auto& [name, pool] : pools) all += (all.empty() ? "" : ", ") + name;
-  for (const auto& [alias, name] : aliases) all += ", " + alias + " (" + name + ")";
-  return all.empty() ? "none" : all;
+// Names come from requests, and may be anything.
+std::string shown(std::string name) {
+  constexpr std::size_t most = 64;
+  if (name.size() > most) name = name.substr(0, most) + "...";
+  std::ranges::replace_if(name, [](unsigned char c) { return c < 0x20 || c >= 0x7f; }, '?');
+  return name;
+}
+
+std::unexpected<Error> no_pool(const std::string& name, const std::string& there_are) {
+  return fail(ErrorCode::not_found, "there is no pool for '" + shown(name) + "'; there are: " + there_are);
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Manager>> Manager::create(Executor executor, Backend& backend, std::unique_ptr<Journal> journal,
-                                                 ManagerOptions options) {
+                                                 ManagerOptions options, Tenancy tenancy) {
   std::map<std::string, int> names;
+  const Secrets secrets(options.secrets);
   for (const Profile& profile : options.profiles) {
     CLOCHE_CHECK(validate(profile));
+    if (auto known = secrets.check(profile.secrets); !known) {
+      return fail(ErrorCode::invalid_argument,
+                  "profile '" + profile.name + "': " + known.error().message +
+                      "; put it under `secrets`, such as {env: NAME} for a variable of the environment");
+    }
     if (names[profile.name]++ > 0) {
       return fail(ErrorCode::already_exists, "two profiles are called '" + profile.name + "'");
     }
@@ -38,21 +50,25 @@ Result<std::unique_ptr<Manager>> Manager::create(Executor executor, Backend& bac
       return fail(ErrorCode::not_found, "'" + alias + "' stands for the profile '" + name + "', which there is not");
     }
   }
-  return std::unique_ptr<Manager>(new Manager(std::move(executor), backend, std::move(journal), std::move(options)));
+  return std::unique_ptr<Manager>(
+      new Manager(std::move(executor), backend, std::move(journal), std::move(options), std::move(tenancy)));
 }
 
-Manager::Manager(Executor executor, Backend& backend, std::unique_ptr<Journal> journal, ManagerOptions options)
+Manager::Manager(Executor executor, Backend& backend, std::unique_ptr<Journal> journal, ManagerOptions options,
+                 Tenancy tenancy)
     : executor_(executor),
       backend_(backend),
       journal_(std::move(journal)),
       options_(std::move(options)),
+      tenancy_(std::move(tenancy)),
       secrets_(options_.secrets),
       making_(executor, options_.max_making),
       removing_(executor, options_.max_removing),
       ended_(executor),
       tasks_(executor) {
   for (const Profile& profile : options_.profiles) {
-    Surroundings surroundings{executor_, backend_, *journal_, secrets_, making_, removing_, options_.name_prefix};
+    Surroundings surroundings{executor_,       backend_, *journal_, secrets_,
+                              tenancy_.access, making_,  removing_, options_.name_prefix};
     pools_[profile.name] = std::make_shared<WarmPool>(std::move(surroundings), profile);
   }
 }
@@ -134,17 +150,42 @@ Task<> Manager::monitor() {
 }
 
 Result<std::shared_ptr<WarmPool>> Manager::find(const std::string& name) const {
-  const auto alias = options_.aliases.find(name);
-  const auto pool = pools_.find(alias == options_.aliases.end() ? name : alias->second);
-  if (pool == pools_.end()) {
-    return fail(ErrorCode::not_found,
-                "there is no pool for '" + name + "'; there are: " + joined(pools_, options_.aliases));
+  const auto pool = pools_.find(profile_of(name));
+  if (pool != pools_.end()) return pool->second;
+  std::string all;
+  for (const auto& [profile, _] : pools_) all += (all.empty() ? "" : ", ") + profile;
+  for (const auto& [alias, profile] : options_.aliases) all += ", " + alias + " (" + profile + ")";
+  return no_pool(name, all.empty() ? "none" : all);
+}
+
+Result<std::shared_ptr<WarmPool>> Manager::find_for(const std::string& tenant, const std::string& name) const {
+  std::vector<std::string> candidates{profile_of(name)};
+  if (const auto more = tenancy_.fallbacks.find(name); more != tenancy_.fallbacks.end()) {
+    candidates.insert(candidates.end(), more->second.begin(), more->second.end());
   }
-  return pool->second;
+  for (const std::string& profile : candidates) {
+    const auto pool = pools_.find(profile);
+    if (pool != pools_.end() && tenancy_.access.allows(auth::Thing::profile, profile, tenant)) return pool->second;
+  }
+  return no_pool(name, names_for(tenant));
+}
+
+// What a name stands for, be there such a profile or not.
+const std::string& Manager::profile_of(const std::string& name) const {
+  const auto alias = options_.aliases.find(name);
+  return alias == options_.aliases.end() ? name : alias->second;
+}
+
+std::string Manager::names_for(const std::string& tenant) const {
+  std::string all;
+  for (const auto& [name, pool] : pools_) {
+    if (tenancy_.access.allows(auth::Thing::profile, name, tenant)) all += (all.empty() ? "" : ", ") + name;
+  }
+  return all.empty() ? "none" : all;
 }
 
 Task<Result<Lease>> Manager::acquire(std::string name, ClaimOptions options, Deadline deadline) {
-  CLOCHE_CO_TRY(const auto pool, find(name));
+  CLOCHE_CO_TRY(const auto pool, find_for(options.tenant, name));
   if (phase_ == Phase::made) co_return fail(ErrorCode::unavailable, "the pools were not started yet");
   auto lease = co_await pool->claim(std::move(options), deadline);
   co_return lease;

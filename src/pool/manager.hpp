@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cloche/manager_options.hpp"
+#include "pool/tenancy.hpp"
 #include "pool/warm_pool.hpp"
 
 namespace cloche::pool {
@@ -15,7 +16,7 @@ class Manager {
  public:
   // Refuses options that make no sense. The backend outlives the manager.
   static Result<std::unique_ptr<Manager>> create(Executor executor, Backend& backend, std::unique_ptr<Journal> journal,
-                                                 ManagerOptions options);
+                                                 ManagerOptions options, Tenancy tenancy);
 
   // Takes over or removes what an earlier process of this instance left, then begins to fill the pools.
   Task<Status> start(Deadline deadline);
@@ -24,8 +25,12 @@ class Manager {
   // nobody takes end with the manager.
   std::map<std::string, Lease> take_held() { return std::exchange(held_, {}); }
 
-  // not_found lists what there is.
+  // For wiring: whoever may use it. not_found lists what there is.
   Result<std::shared_ptr<WarmPool>> find(const std::string& name) const;
+  // For requests: a pool that the tenant may use. One that it may not use is not_found as one that is not there, and
+  // the error lists those that are there for the tenant.
+  Result<std::shared_ptr<WarmPool>> find_for(const std::string& tenant, const std::string& name) const;
+  const auth::AccessBook& access() const { return tenancy_.access; }
   Task<Result<Lease>> acquire(std::string name, ClaimOptions options, Deadline deadline = Deadline::never());
 
   std::map<std::string, PoolStats> stats() const;  // by profile
@@ -41,7 +46,10 @@ class Manager {
   Manager& operator=(const Manager&) = delete;
 
  private:
-  Manager(Executor executor, Backend& backend, std::unique_ptr<Journal> journal, ManagerOptions options);
+  Manager(Executor executor, Backend& backend, std::unique_ptr<Journal> journal, ManagerOptions options,
+          Tenancy tenancy);
+  const std::string& profile_of(const std::string& name) const;
+  std::string names_for(const std::string& tenant) const;
   Task<Status> recover(Deadline deadline);
   Task<> meet_again(std::unique_ptr<Enclosure> enclosure, const JournalEntry* entry);
   Task<> monitor();
@@ -51,6 +59,7 @@ class Manager {
   Backend& backend_;
   std::unique_ptr<Journal> journal_;
   ManagerOptions options_;
+  Tenancy tenancy_;
   Secrets secrets_;
   Gate making_;
   Gate removing_;

@@ -1,32 +1,35 @@
 // Secrets: declared by name, known here alone. They reach a program through its environment, over the channel, and are
-// in no sandbox's configuration.
+// in no sandbox's configuration. There are no others than those that the manager was made with: no name is ever looked
+// up in the environment of this process.
 #pragma once
 
-#include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "auth/access_book.hpp"
 #include "core/result.hpp"
 
 namespace cloche::pool {
 
 class Secrets {
  public:
-  using Lookup = std::function<std::optional<std::string>(const std::string&)>;
+  using Values = std::map<std::string, std::string>;
 
-  // What the map does not have is asked of `environment`: this process's own unless told otherwise.
-  explicit Secrets(std::map<std::string, std::string> known, Lookup environment = from_environment);
+  explicit Secrets(Values known) : known_(std::move(known)) {}
 
-  // not_found names the first that is missing, and what to do.
-  Result<std::map<std::string, std::string>> resolve(const std::vector<std::string>& names) const;
+  // not_found unless there is a secret of each name.
+  Status check(const std::vector<std::string>& names) const;
 
-  static std::optional<std::string> from_environment(const std::string& name);
+  // Those of a profile: its secrets are for whoever may use the profile.
+  Result<Values> of_profile(const std::vector<std::string>& names) const;
+  // Those that a claim names itself: each must list the claim's tenant. One that does not is not_found, with the same
+  // words as one that is not there.
+  Result<Values> of_claim(const std::vector<std::string>& names, const std::string& tenant,
+                          const auth::AccessBook& access) const;
 
  private:
-  std::map<std::string, std::string> known_;
-  Lookup environment_;
+  Values known_;
 };
 
 }  // namespace cloche::pool

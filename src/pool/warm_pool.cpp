@@ -182,12 +182,17 @@ bool WarmPool::destroy(SlotId slot, ClaimId claim) {
 }
 
 Result<Binding> WarmPool::binding_of(const ClaimOptions& options) const {
+  // Every claim comes by here, and so does every session that is found again, whatever route it was made by.
+  if (!surroundings_.access.allows(auth::Thing::profile, profile_.name, options.tenant)) {
+    return fail(ErrorCode::not_found, "no such profile: '" + profile_.name + "'");
+  }
   Binding binding;
   const SandboxSpec& spec = profile_.sandbox;
   CLOCHE_CHECK(validate(options.limits.over(spec.limits)));
-  std::vector<std::string> names = profile_.secrets;
-  names.insert(names.end(), options.secrets.begin(), options.secrets.end());
-  CLOCHE_TRY(binding.env, surroundings_.secrets.resolve(names));
+  CLOCHE_TRY(Secrets::Values named,
+             surroundings_.secrets.of_claim(options.secrets, options.tenant, surroundings_.access));
+  CLOCHE_TRY(binding.env, surroundings_.secrets.of_profile(profile_.secrets));
+  binding.env.merge(named);
   // Environment that is said plainly wins over secrets, and a claim's over the profile's.
   for (const auto* env : {&profile_.env, &options.env}) {
     for (const auto& [name, value] : *env) binding.env[name] = value;

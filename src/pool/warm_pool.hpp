@@ -23,7 +23,8 @@ struct Surroundings {
   Executor executor;
   Backend& backend;
   Journal& journal;
-  Secrets& secrets;
+  const Secrets& secrets;
+  const auth::AccessBook& access;
   Gate& making;
   Gate& removing;
   std::string name_prefix;
@@ -48,7 +49,7 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
   Task<Result<Lease>> claim(ClaimOptions options, Deadline deadline = Deadline::never());
   // A lease that ends only when it is given back, and is handed to `holder` again after a crash of this process.
   Task<Result<Lease>> claim_lasting(ClaimOptions options, std::string holder, Deadline deadline = Deadline::never());
-  // What these options would bind.
+  // What these options would bind. not_found when the tenant may not use the profile, or one of the secrets.
   Result<Binding> binding_of(const ClaimOptions& options) const;
 
   // Called by leases. False, and harmless, when the claim does not have the slot (any more).

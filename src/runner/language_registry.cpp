@@ -44,6 +44,13 @@ void read_languages(config::Section& section, Languages& languages) {
   }
 }
 
+bool every_name(const std::string&) { return true; }
+
+std::unexpected<Error> unsupported(std::string_view name, const std::string& known) {
+  return fail(ErrorCode::invalid_argument,
+              "Unsupported language: " + config::printable(name) + " (there are: " + known + ")");
+}
+
 Status two_owners(const std::string& alias, const std::string& one, const std::string& other) {
   return fail(ErrorCode::invalid_argument,
               "languages: `" + alias + "` is a name of both `" + one + "` and `" + other + "`");
@@ -62,6 +69,7 @@ Result<LanguageRegistry> LanguageRegistry::create(const std::optional<config::Pa
   LanguageRegistry registry;
   CLOCHE_TRY(config::YamlNode shipped, config::parse_yaml(languages_text, "languages.yml"));
   CLOCHE_CHECK(read_part({"languages.yml", "", std::move(shipped), 1}, registry.languages_));
+  for (const auto& [name, language] : registry.languages_) registry.shipped_.insert(name);
   if (changes) CLOCHE_CHECK(read_part(*changes, registry.languages_));
   auto indexed = registry.index();
   if (!indexed) return fail(std::move(indexed).error().at(changes ? changes->file : "languages.yml"));
@@ -79,9 +87,11 @@ Status LanguageRegistry::index() {
   return {};
 }
 
-std::string LanguageRegistry::names() const {
+std::string LanguageRegistry::names(const std::function<bool(const std::string&)>& is_there) const {
   std::string all;
-  for (const auto& [name, language] : languages_) all += (all.empty() ? "" : ", ") + name;
+  for (const auto& [name, language] : languages_) {
+    if (is_there(name)) all += (all.empty() ? "" : ", ") + name;
+  }
   return all;
 }
 
@@ -89,11 +99,22 @@ Result<Language> LanguageRegistry::find(std::string_view name, UnknownLanguage w
   const auto found = names_.find(lower(name));
   if (found != names_.end()) return languages_.at(found->second);
   const std::string said = config::printable(name);
+  const std::string known = names(every_name);
   if (wording == UnknownLanguage::not_supported) {
     return fail(ErrorCode::invalid_argument,
-                "The programming language '" + said + "' is not currently supported. There are: " + names());
+                "The programming language '" + said + "' is not currently supported. There are: " + known);
   }
-  return fail(ErrorCode::invalid_argument, "Unsupported language: " + said + " (there are: " + names() + ")");
+  return unsupported(name, known);
+}
+
+Result<Language> LanguageRegistry::find_for(const auth::AccessBook& access, std::string_view tenant,
+                                            std::string_view name) const {
+  const auto is_there = [&](const std::string& language) {
+    return access.allows(auth::Thing::language, language, tenant);
+  };
+  const auto found = names_.find(lower(name));
+  if (found != names_.end() && is_there(found->second)) return languages_.at(found->second);
+  return unsupported(name, names(is_there));
 }
 
 Result<Language> LanguageRegistry::find_for_file(std::string_view file_name) const {
@@ -108,16 +129,25 @@ Result<Language> LanguageRegistry::find_for_file(std::string_view file_name) con
     }
   }
   if (best != nullptr) return *best;
-  return fail(ErrorCode::invalid_argument,
-              "cannot tell the language of " + config::shown(file_name) + " from its name; there are: " + names());
+  return fail(ErrorCode::invalid_argument, "cannot tell the language of " + config::shown(file_name) +
+                                               " from its name; there are: " + names(every_name));
 }
 
 std::optional<std::string> LanguageRegistry::profile_for(const Language& language,
                                                          const std::vector<Profile>& profiles) {
+  auto all = profiles_for(language, profiles);
+  if (all.empty()) return std::nullopt;
+  return std::move(all.front());
+}
+
+std::vector<std::string> LanguageRegistry::profiles_for(const Language& language,
+                                                        const std::vector<Profile>& profiles) {
+  std::vector<std::string> all;
   for (const std::string& name : {language.name, language.profile}) {
-    if (std::ranges::find(profiles, name, &Profile::name) != profiles.end()) return name;
+    const bool is_there = std::ranges::find(profiles, name, &Profile::name) != profiles.end();
+    if (is_there && std::ranges::find(all, name) == all.end()) all.push_back(name);
   }
-  return std::nullopt;
+  return all;
 }
 
 std::map<std::string, std::string> LanguageRegistry::aliases_for(const std::vector<Profile>& profiles) const {
@@ -128,6 +158,19 @@ std::map<std::string, std::string> LanguageRegistry::aliases_for(const std::vect
     if (profile && !is_profile) aliases.emplace(alias, *profile);
   }
   return aliases;
+}
+
+std::map<std::string, std::vector<std::string>> LanguageRegistry::fallbacks_for(
+    const std::vector<Profile>& profiles) const {
+  std::map<std::string, std::vector<std::string>> fallbacks;
+  for (const auto& [alias, name] : names_) {
+    auto others = profiles_for(languages_.at(name), profiles);
+    if (others.empty()) continue;
+    const bool is_profile = std::ranges::find(profiles, alias, &Profile::name) != profiles.end();
+    std::erase(others, is_profile ? alias : std::string(others.front()));
+    if (!others.empty()) fallbacks.emplace(alias, std::move(others));
+  }
+  return fallbacks;
 }
 
 }  // namespace cloche

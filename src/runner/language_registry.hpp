@@ -1,12 +1,15 @@
 // All languages: the shipped ones, with those of a configuration over them.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "auth/access_book.hpp"
 #include "cloche/language.hpp"
 #include "config/section.hpp"
 #include "core/result.hpp"
@@ -30,6 +33,11 @@ class LanguageRegistry {
   // By name or alias, whatever the case. The error lists what there is.
   Result<Language> find(std::string_view name, UnknownLanguage wording = UnknownLanguage::unsupported) const;
 
+  // The same, of those that are there for the tenant: others are told as unknown ones, and not listed.
+  Result<Language> find_for(const auth::AccessBook& access, std::string_view tenant, std::string_view name) const;
+  // Whether Cloche brings it along, changed by a configuration or not.
+  bool is_shipped(const std::string& name) const { return shipped_.contains(name); }
+
   // By the extension of a file's name; the longest that fits.
   Result<Language> find_for_file(std::string_view file_name) const;
 
@@ -37,14 +45,20 @@ class LanguageRegistry {
   // neither.
   static std::optional<std::string> profile_for(const Language& language, const std::vector<Profile>& profiles);
 
+  // The profiles that there are for a language, the one it prefers first.
+  static std::vector<std::string> profiles_for(const Language& language, const std::vector<Profile>& profiles);
+
   // Every name and alias of a language, lower case, to the profile it runs in; names that are profiles are left out.
   std::map<std::string, std::string> aliases_for(const std::vector<Profile>& profiles) const;
+  // Names and aliases to what they would stand for if the profile that they stand for was not there; see pool::Tenancy.
+  std::map<std::string, std::vector<std::string>> fallbacks_for(const std::vector<Profile>& profiles) const;
 
  private:
   Status index();
-  std::string names() const;
+  std::string names(const std::function<bool(const std::string&)>& is_there) const;
 
   std::map<std::string, Language> languages_;
+  std::set<std::string> shipped_;
   std::map<std::string, std::string> names_;  // and aliases, to names
 };
 

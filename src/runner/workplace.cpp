@@ -26,12 +26,12 @@ Result<Workplace> Workplace::find(pool::Manager& manager, const Language& langua
   place.manager = &manager;
   place.tenant = std::move(tenant);
   for (const std::string& name : {language.name, language.profile}) {
-    if (auto pool = manager.find(name)) {
+    if (auto pool = manager.find_for(place.tenant, name)) {
       place.profile = (*pool)->profile().name;
       return place;
     }
   }
-  auto none = manager.find(language.profile);
+  auto none = manager.find_for(place.tenant, language.profile);
   return fail(ErrorCode::not_found, language.title + " has no sandbox to run in: " + none.error().message);
 }
 

@@ -22,7 +22,8 @@ struct Workplace {
   std::string profile;
   std::string tenant;
 
-  // Finds the language's own profile, or the one it names. `not_found` lists what there is.
+  // Finds the language's own profile, or the one it names; one that the tenant may use. `not_found` lists what there is
+  // for the tenant.
   static Result<Workplace> find(pool::Manager& manager, const Language& language, std::string tenant);
 
   const Profile& options() const;

@@ -6,6 +6,7 @@
 #include "api/errors.hpp"
 #include "api/files/routes.hpp"
 #include "api/leases/routes.hpp"
+#include "api/operations/access_routes.hpp"
 #include "api/operations/contract_routes.hpp"
 #include "api/operations/health_routes.hpp"
 #include "api/operations/metrics_routes.hpp"
@@ -18,6 +19,7 @@
 #include "runner/default_profiles.hpp"
 #include "server/access_log.hpp"
 #include "server/listen.hpp"
+#include "server/owners.hpp"
 
 namespace cloche::server {
 
@@ -61,11 +63,21 @@ void warn_of_plain_text(const std::vector<http::ListenOn>& listen) {
   }
 }
 
+void warn_of_useless_secrets(const config::Config& config) {
+  for (const std::string& name : useless_secrets(config, config.manager.profiles)) {
+    log::warn(
+        "secret {}: no profile has it and it lists no tenants, so nothing can use it; write `tenants: [NAME, ...]` "
+        "to let tenants name it in a request",
+        name);
+  }
+}
+
 session::StoreOptions store_options(const config::SessionSettings& settings, const InstanceDir& instance) {
   session::StoreOptions options;
   options.profile = settings.profile;
   options.idle_timeout = settings.idle_timeout;
   options.most = settings.most;
+  options.max_limits = settings.max_limits;
   options.database = instance.sessions();
   return options;
 }
@@ -105,13 +117,15 @@ Result<std::unique_ptr<Service>> Service::create(Executor executor, ServiceOptio
   if (manager.profiles.empty()) manager.profiles = default_profiles(languages, manager.engine.backend);
   CLOCHE_CHECK(settle_session_profile(manager.profiles, options.config.sessions, languages, manager.engine.backend));
   for (const auto& [alias, profile] : languages.aliases_for(manager.profiles)) manager.aliases.emplace(alias, profile);
+  CLOCHE_TRY(pool::Tenancy tenancy, owners_of(options.config, manager.profiles, languages));
+  warn_of_useless_secrets(options.config);
 
   CLOCHE_TRY(service->instance_, InstanceDir::claim(manager.engine));
   CLOCHE_TRY(auto journal, pool::Journal::open(service->instance_->journal()));
   const InstanceId instance{manager.engine.instance};
   CLOCHE_TRY(service->backend_, make_backend(executor, service->threads_, manager.engine, instance));
-  CLOCHE_TRY(service->pools_,
-             pool::Manager::create(executor, *service->backend_, std::move(journal), std::move(manager)));
+  CLOCHE_TRY(service->pools_, pool::Manager::create(executor, *service->backend_, std::move(journal),
+                                                    std::move(manager), std::move(tenancy)));
   service->runner_ = std::make_unique<runner::CodeRunner>(executor, *service->pools_, std::move(languages));
   service->leases_ = std::make_unique<api::LeaseBook>(*service->runner_);
   session::StoreOptions sessions = store_options(options.config.sessions, *service->instance_);
@@ -143,12 +157,13 @@ http::Handler Service::routes() {
   api::add_lease_routes(router, *door_, *leases_, *runner_, *quotas_);
   api::CallRouter calls;
   api::add_session_routes(calls, *sessions_);
-  api::add_run_routes(calls, *sessions_, runner_->languages(), *quotas_);
+  api::add_run_routes(calls, *sessions_, runner_->languages(), pools_->access(), *quotas_);
   api::add_context_routes(calls, *sessions_);
   api::add_file_routes(calls, *sessions_);
   api::add_terminal_routes(calls, *sessions_);
   api::add_proxy_routes(calls, *sessions_);
   api::add_metrics_routes(calls, metrics_);
+  api::add_access_routes(calls, *pools_);
   door_->open(calls, router);
   router.for_each([this](const std::string& method, const std::string& pattern, const http::RouteHandler&) {
     route_names_.push_back(method + " " + pattern);

@@ -3,6 +3,7 @@
 #include "auth/names.hpp"
 #include "core/fault_point.hpp"
 #include "core/log.hpp"
+#include "session/limit_ceiling.hpp"
 #include "session/runs.hpp"
 
 namespace cloche::session {
@@ -113,6 +114,7 @@ Task<Status> SessionStore::meet_again(Record record, pool::Lease lease) {
   }
   const auto pool = manager_.find(record.options.profile);
   const ClaimOptions claim = claim_for(record.key, record.options);
+  // Rights are those of today: a tenant that may no longer use the profile, or one of the secrets, loses the session.
   auto binding = pool ? (*pool)->binding_of(claim) : Result<pool::Binding>(std::unexpected(pool.error()));
   if (!binding) {
     lose(binding.error().message);
@@ -211,12 +213,20 @@ Task<Result<SessionInfo>> SessionStore::create(auth::AuthorizedTenant tenant, st
   co_return (*made)->info();
 }
 
+Result<std::shared_ptr<pool::WarmPool>> SessionStore::pool_for(const std::string& tenant,
+                                                               const std::string& profile) const {
+  if (!profile.empty()) return manager_.find_for(tenant, profile);
+  if (auto usual = manager_.find_for(tenant, options_.profile)) return usual;
+  // A tenant that may not use it need not know what it is called.
+  return fail(ErrorCode::not_found, "there is no default profile for sessions of this tenant; name a profile");
+}
+
 Task<Result<std::shared_ptr<Session>>> SessionStore::make(auth::AuthorizedTenant tenant, SessionKey key,
                                                           SessionOptions options, Deadline deadline) {
   CLOCHE_CO_CHECK(check_room());
-  if (options.profile.empty()) options.profile = options_.profile;
-  CLOCHE_CO_TRY(const auto pool, manager_.find(options.profile));
+  CLOCHE_CO_TRY(const auto pool, pool_for(key.tenant, options.profile));
   options.profile = pool->profile().name;
+  CLOCHE_CO_CHECK(check_ceiling(options.limits, pool->profile().sandbox.limits, options_.max_limits));
   auto ticket = quotas_.open_session(tenant);
   if (!ticket) co_return fail(static_cast<Error>(ticket.error()));
 

@@ -11,9 +11,10 @@ namespace cloche::session {
 struct StoreOptions {
   std::string profile = "session";  // of sessions that name none
   std::chrono::seconds idle_timeout{900};
-  std::uint32_t most = 50;  // of all tenants together; those of one tenant are limited by the quotas
-  std::string database;     // which sessions there are
-  RunMeter meter;           // told of every run
+  std::uint32_t most = 50;    // of all tenants together; those of one tenant are limited by the quotas
+  LimitOverrides max_limits;  // that a request may raise those of its profile to
+  std::string database;       // which sessions there are
+  RunMeter meter;             // told of every run
 };
 
 struct SessionCounts {
@@ -77,6 +78,8 @@ class SessionStore {
 
   Result<std::shared_ptr<Session>> find_live(const SessionKey& key) const;
   Status check_room() const;
+  // The profile that a request names, or the usual one; one that the tenant may use.
+  Result<std::shared_ptr<pool::WarmPool>> pool_for(const std::string& tenant, const std::string& profile) const;
   Task<Result<std::shared_ptr<Session>>> make(auth::AuthorizedTenant tenant, SessionKey key, SessionOptions options,
                                               Deadline deadline);
   Task<Status> meet_again(Record record, pool::Lease lease);

@@ -29,6 +29,10 @@ TEST_F(CliSessions, SessionsAndPools_AreListedAndEnded) {
   const CommandEnd pools = run_client({"pools"});
   EXPECT_THAT(pools.out, StartsWith("POOL     IDLE  ACTIVE"));
   EXPECT_EQ(json_of({"pools"}).as_object().at("session").as_object().at("active").as_int64(), 3);
+  const CommandEnd access = run_client({"access"});
+  EXPECT_THAT(access.out, StartsWith("KIND      NAME        TENANTS"));
+  EXPECT_THAT(access.out, HasSubstr("profile   session     all"));
+  EXPECT_TRUE(json_of({"access"}).as_object().contains("secrets"));
   const CommandEnd top = run_client({"top"});
   EXPECT_THAT(top.out, HasSubstr("sessions 3 live of 3"));
   EXPECT_THAT(top.out, Not(HasSubstr("\033")));

@@ -61,7 +61,8 @@ void Pools::in_manager(ManagerOptions options, std::function<Task<>(pool::Manage
     auto journal = pool::Journal::open((scratch_.path() / "journal.db").string());
     EXPECT_TRUE(journal) << journal.error().message;
     if (!journal) co_return;
-    auto made = pool::Manager::create(io_.get_executor(), *backend_, std::move(*journal), options);
+    auto made = pool::Manager::create(io_.get_executor(), *backend_, std::move(*journal), options,
+                                      pool::Tenancy::of_trusted_callers());
     EXPECT_TRUE(made) << made.error().message;
     if (!made) co_return;
     const auto manager = std::move(*made);

@@ -62,7 +62,8 @@ class PoolsRecovery : public Pools {
     auto backend = testing_support::make_backend(target(), io.get_executor(), threads, scratch_, instance_);
     auto journal = pool::Journal::open(journal_path());
     if (!backend || !journal) ::_exit(10);
-    auto made = pool::Manager::create(io.get_executor(), **backend, std::move(*journal), options);
+    auto made = pool::Manager::create(io.get_executor(), **backend, std::move(*journal), options,
+                                      pool::Tenancy::of_trusted_callers());
     if (!made) ::_exit(11);
     asio::co_spawn(
         io,

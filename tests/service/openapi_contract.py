@@ -22,6 +22,7 @@ CONFIG = """
 server: {auth: tokens, listen: ["unix:SOCKET"]}
 log: {level: warn}
 sessions: {most: 4}
+secrets: {KEY: {env: PATH, tenants: [someone]}}
 profiles:
   python:
     work_dir: /app
@@ -48,6 +49,10 @@ def service_itself(client):
     of_user = {"Authorization": "Bearer " + client.user_token}
     until(lambda: client.ask("metrics", headers=of_user).status == 403, "the user's token is not known")
     client.bad("metrics", 403, headers=of_user)
+    access = client.good("getAccess").json()
+    assert {"name": "KEY", "all_tenants": False, "tenants": ["someone"]} in access["secrets"], access
+    assert [each["name"] for each in access["profiles"]] == ["python", "session"], access
+    client.bad("getAccess", 403, headers=of_user)
 
 
 def sessions(client):
@@ -58,6 +63,8 @@ def sessions(client):
     client.bad("createSession", 409, json={"session_id": "s1"})
     client.bad("createSession", 400, json={"session_id": "s2", "colour": "red"})
     client.bad("createSession", 400, json={"session_id": ".."})
+    client.bad("createSession", 404, json={"session_id": "s2", "secrets": ["KEY"]})
+    client.bad("createSession", 404, json={"session_id": "s2", "profile": "nosuch"})
     client.bad("createSession", 415, raw=b"session_id=s2", content_type="application/x-www-form-urlencoded")
     client.bad("createSession", 403, json={"tenant_id": "default", "session_id": "s2"},
                headers={"Authorization": "Bearer " + client.user_token})

@@ -31,20 +31,28 @@ class Restart : public CliOn {
  protected:
   void SetUp() override {
     CliOn::SetUp();
+    configure("", "");
+  }
+
+  // With more keys at the top, and more of the profile.
+  void configure(const std::string& top, const std::string& of_profile) {
     std::ofstream(config_) << "sessions: {most: 30}\n"
-                              "profiles:\n"
+                           << top
+                           << "profiles:\n"
                               "  session:\n"
                               "    work_dir: /workspace\n"
                               "    runtime: "
                            << GetParam().runtime
                            << "\n"
                               "    limits: {memory: 64m, cpus: 1, pids: 64}\n"
-                              "    pool: {pool_size: 2, scale_limit: 30}\n";
+                              "    pool: {pool_size: 2, scale_limit: 30}\n"
+                           << of_profile;
   }
 
   std::unique_ptr<Command> serve(const std::string& fault = "") {
     CommandSpec spec = cloche({"serve", "--config", config_, "--listen", "unix:" + socket_, "--backend",
                                GetParam().backend, "--instance", instance_});
+    spec.env["THE_KEY"] = "value-of-the-key";
     if (!fault.empty()) spec.env["CLOCHE_FAULT"] = fault;
     return std::make_unique<Command>(spec);
   }
@@ -147,6 +155,47 @@ TEST_P(Restart, KilledWhileASessionIsMadeOrEnded_TheNextHasAllOfItOrNothing) {
     EXPECT_EQ(server->finish().exit_code, 0);
   }
   EXPECT_TRUE(traces_of(GetParam(), instance_).empty());
+}
+
+// A record has the names of secrets. Who may have them is asked again.
+TEST_P(Restart, TenantThatMayNoLongerUseWhatItsSessionHas_LosesTheSession) {
+  const std::string key = "secrets: {KEY: {env: THE_KEY, tenants: [";
+  struct Change {
+    const char* what;
+    std::string top, of_profile, new_top, new_of_profile;
+  };
+  const Change changes[] = {
+      {"secret", key + "default]}}\n", "", key + "other]}}\n", ""},
+      {"secret gone", key + "default]}}\n", "", "", ""},
+      {"profile", key + "default]}}\n", "    tenants: [default]\n", key + "default]}}\n", "    tenants: [other]\n"}};
+  for (const Change& change : changes) {
+    SCOPED_TRACE(change.what);
+    configure(change.top, change.of_profile);
+    {
+      auto server = serve();
+      ASSERT_TRUE(server->wait_for("listening")) << server->finish().err;
+      const auto made = call("POST", "/sessions", body_of(1, {{"secrets", json::array{"KEY"}}}));
+      ASSERT_EQ(made.status, 201u) << json::serialize(made.body);
+      const auto held = call("POST", "/bash", body_of(1, {{"command", "echo $KEY"}}));
+      EXPECT_EQ(held.body.at("stdout").as_string(), "value-of-the-key\n");
+      const auto on = call("POST", "/bash", body_of(1, {{"command", "sleep 1000"}, {"background", true}}));
+      EXPECT_EQ(on.status, 202u) << json::serialize(on.body);
+      server->signal(SIGKILL);
+      server->finish();
+    }
+    configure(change.new_top, change.new_of_profile);
+    auto server = serve();
+    ASSERT_TRUE(server->wait_for("listening")) << server->finish().err;
+    const auto found = call("GET", path_of(1));
+    EXPECT_EQ(found.body.at("state").as_string(), "lost") << json::serialize(found.body);
+    EXPECT_EQ(json::serialize(found.body).find("value-of"), std::string::npos);
+    const auto ran = call("POST", "/bash", body_of(1, {{"command", "env"}}));
+    EXPECT_EQ(ran.status, 410u) << json::serialize(ran.body);
+    EXPECT_EQ(call("DELETE", path_of(1)).status, 200u);
+    server->signal(SIGTERM);
+    EXPECT_EQ(server->finish().exit_code, 0);
+    EXPECT_TRUE(traces_of(GetParam(), instance_).empty());
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, Restart, testing::Values(Target{"oci", "crun"}, Target{"docker", "runc"}),

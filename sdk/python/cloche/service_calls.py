@@ -145,5 +145,9 @@ def ready() -> Call[Readiness]:
     return Call("GET", "/readyz", read, good=(200, 503))
 
 
+def access() -> Call[dict[str, Any]]:
+    return Call("GET", "/access", Answer.json)
+
+
 def metrics() -> Call[str]:
     return Call("GET", "/metrics", lambda answer: answer.body.decode("utf-8"))

@@ -13,6 +13,7 @@ from cloche.server import find_program
 SOON = 20.0
 
 CONFIG = """
+secrets: {{KEY: {{env: PATH, tenants: [acme]}}}}
 server:
   tokens: {directory}/tokens.json
   quotas: {{tenants: {{small: {{sessions: 1, runs: 1}}}}}}
@@ -43,6 +44,20 @@ def guarded(tmp_path):
     with cloche.start(config=config) as server:
         server.make_token, server.revoke_token = make_token, revoke_token
         yield server, tokens
+
+
+def test_secret_is_for_the_tenants_that_it_lists(guarded):
+    server, tokens = guarded
+    with server.client(token=tokens["acme"]) as client, cloche.Sandbox(client, secrets=["KEY"]) as sandbox:
+        assert "/bin" in sandbox.bash("printenv KEY").stdout
+        with pytest.raises(cloche.SandboxPermissionError):
+            client.access()
+    with server.client(token=tokens["other"]) as client:
+        for name in ("KEY", "NO_SUCH", "PATH"):
+            with pytest.raises(cloche.SandboxNotFoundError, match=f"no such secret: '{name}'"):
+                client.create_session("s", secrets=[name])
+    with server.client(token=tokens["default"]) as admin:
+        assert admin.access()["secrets"] == [{"name": "KEY", "all_tenants": False, "tenants": ["acme"]}]
 
 
 def test_strangers_are_refused_and_tenants_are_apart(guarded):

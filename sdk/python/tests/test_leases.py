@@ -87,6 +87,7 @@ def test_service_says_how_it_is(client):
     assert set(client.stats()) == {"python", "session"}
     assert isinstance(client.ready().lacks, dict)
     assert "# HELP" in client.metrics()
+    assert [each["name"] for each in client.access()["profiles"]] == ["python", "session"]
 
 
 def test_the_same_on_asyncio(server):
@@ -101,5 +102,6 @@ def test_the_same_on_asyncio(server):
             (result,) = await client.run_code("python", "print(1)")
             assert result.output == "1\n"
             assert await client.health() and "# HELP" in await client.metrics()
+            assert (await client.access())["secrets"] == []
             assert "python" in await client.stats() and isinstance((await client.ready()).lacks, dict)
     run_async(work())

@@ -128,8 +128,13 @@ Task<Status> work_in_lease(LeaseBook& book, auth::Quotas& quotas, Counted counte
   co_return Status{};
 }
 
-Task<Status> lend(LeaseBook& book, const LanguageRegistry& languages, Call& call) {
-  const auto language = languages.find(std::string(call.path["language"]));
+// One that is there for the caller's tenant.
+Result<Language> find_language(const runner::CodeRunner& runner, const Call& call, std::string_view name) {
+  return runner.languages().find_for(runner.manager().access(), call.principal.tenant, name);
+}
+
+Task<Status> lend(LeaseBook& book, const runner::CodeRunner& runner, Call& call) {
+  const auto language = find_language(runner, call, call.path["language"]);
   if (!language) {
     co_await answer_detail(call.exchange, 422, language.error().message);
     co_return Status{};
@@ -182,7 +187,7 @@ Task<Status> execute(runner::CodeRunner& runner, auth::Quotas& quotas, Call& cal
     co_await answer_detail(exchange, 422, submission.error().message);
     co_return Status{};
   }
-  if (auto known = runner.languages().find(submission->program.language); !known) {
+  if (auto known = find_language(runner, call, submission->program.language); !known) {
     co_await answer_detail(exchange, 422, known.error().message);
     co_return Status{};
   }
@@ -205,9 +210,13 @@ Task<Status> end_lease(Exchange& exchange, Status ended) {
   co_return Status{};
 }
 
-json::object stats_of(pool::Manager& manager) {
+// An admin sees all pools, a tenant those that it may use.
+json::object stats_of(const pool::Manager& manager, const auth::Principal& principal) {
   json::object all;
   for (const auto& [name, stats] : manager.stats()) {
+    const bool is_there =
+        principal.role == auth::Role::admin || manager.access().allows(auth::Thing::profile, name, principal.tenant);
+    if (!is_there) continue;
     json::object pool;
     pool["idle"] = stats.idle;
     pool["active"] = stats.active;
@@ -220,9 +229,9 @@ json::object stats_of(pool::Manager& manager) {
   return all;
 }
 
-Task<Status> tell_stats(Exchange& exchange, pool::Manager& manager) {
-  Result<json::object> stats = stats_of(manager);
-  co_await answer(exchange, std::move(stats));
+Task<Status> tell_stats(Call& call, const pool::Manager& manager) {
+  Result<json::object> stats = stats_of(manager, call.principal);
+  co_await answer(call.exchange, std::move(stats));
   co_return Status{};
 }
 
@@ -238,7 +247,7 @@ void add_lease_routes(http::Router<http::RouteHandler>& router, const FrontDoor&
       return work_in_lease(book, quotas, counted, work, call);
     });
   };
-  add("POST", "/sandboxes/{language}", [&book, &runner](Call& call) { return lend(book, runner.languages(), call); });
+  add("POST", "/sandboxes/{language}", [&book, &runner](Call& call) { return lend(book, runner, call); });
   add_work("/sandboxes/{id}/prepare", Counted::not_at_all, prepare);
   add_work("/sandboxes/{id}/inject", Counted::not_at_all, inject);
   add_work("/sandboxes/{id}/run", Counted::as_run, run);
@@ -254,7 +263,7 @@ void add_lease_routes(http::Router<http::RouteHandler>& router, const FrontDoor&
     auto ended = book.destroy(std::string(call.path["id"]), call.principal.tenant);
     return end_lease(call.exchange, std::move(ended));
   });
-  add("GET", "/stats", [&runner](Call& call) { return tell_stats(call.exchange, runner.manager()); });
+  add("GET", "/stats", [&runner](Call& call) { return tell_stats(call, runner.manager()); });
   add("POST", "/api/v1/execute", [&runner, &quotas](Call& call) { return execute(runner, quotas, call); });
 }
 

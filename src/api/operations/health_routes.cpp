@@ -21,7 +21,8 @@ json::array lacks_of(const pool::Manager& pools) {
   for (const auto& [name, stats] : pools.stats()) {
     if (stats.pool_size == 0 || stats.idle + stats.active > 0) continue;
     json::object lack;
-    lack["pool"] = name;
+    // This is answered to everybody: names of profiles that are not for everybody stay out of it.
+    if (pools.access().is_open(auth::Thing::profile, name)) lack["pool"] = name;
     lack["why"] = stats.create_failures > 0 ? "its sandboxes cannot be made; see the log" : "it is still being filled";
     lacks.push_back(std::move(lack));
   }

@@ -32,6 +32,7 @@ constexpr std::chrono::minutes start_patience{5};
 struct RunService {
   SessionStore& store;
   const LanguageRegistry& languages;
+  const auth::AccessBook& access;
   auth::Quotas& quotas;
 };
 
@@ -73,10 +74,10 @@ Runs::Work work_of(Session& session, const LanguageRegistry& languages, RunCall 
 }
 
 // Before a session is made for it.
-Status check_language(const LanguageRegistry& languages, const RunCall& call) {
+Status check_language(const RunService& service, const auth::AuthorizedTenant& tenant, const RunCall& call) {
   const auto* code = std::get_if<session::Code>(&call.request.what);
   if (code == nullptr || !call.context.empty()) return {};
-  CLOCHE_CHECK(languages.find(code->language));
+  CLOCHE_CHECK(service.languages.find_for(service.access, tenant.name(), code->language));
   return {};
 }
 
@@ -129,7 +130,7 @@ Task<Status> run(RunService& service, Call& call, RunCall wanted) {
     std::string session = wanted.where.session;
     co_return co_await resume(service, call, tenant, std::move(session), std::move(from));
   }
-  CLOCHE_CO_CHECK(check_language(service.languages, wanted));
+  CLOCHE_CO_CHECK(check_language(service, tenant, wanted));
   auto ticket = service.quotas.begin_run(tenant);
   if (!ticket) {
     auth::OverQuota over = std::move(ticket).error();
@@ -290,8 +291,9 @@ Task<Status> remove(SessionStore& store, Call& call) {
 
 }  // namespace
 
-void add_run_routes(CallRouter& router, SessionStore& store, const LanguageRegistry& languages, auth::Quotas& quotas) {
-  const RunService service{store, languages, quotas};
+void add_run_routes(CallRouter& router, SessionStore& store, const LanguageRegistry& languages,
+                    const auth::AccessBook& access, auth::Quotas& quotas) {
+  const RunService service{store, languages, access, quotas};
   router.add("POST", "/execute", [service](Call& call) { return read_and_run(service, call, read_execute_body); });
   router.add("POST", "/bash", [service](Call& call) { return read_and_run(service, call, read_bash_body); });
   const std::string runs = "/sessions/{tenant}/{session}/runs";

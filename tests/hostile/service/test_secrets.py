@@ -17,7 +17,7 @@ TYPED = "typed-by-a-caller-0815"
 @pytest.fixture(scope="module", params=["oci", "docker"])
 def server(request):
     house.need(request.param, __name__)
-    secrets = f"secrets: {{OPERATORS: {SECRET}}}"
+    secrets = f"secrets: {{OPERATORS: {{value: {SECRET}, tenants: [acme]}}}}"
     with house.House(backend=request.param, server=", auth: tokens", more=secrets, log="trace") as started:
         started.admin = started.token = next(line for line in started.printed if line.startswith("cloche_"))
         started.acme = tokens.create(started, "acme")

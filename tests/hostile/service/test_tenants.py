@@ -31,8 +31,8 @@ LEASES = {
 # Of routes with a tenant in their path: a good body, so that nothing else is wrong with the call.
 BELOW = {"/signal": {"signal": "TERM"}, "/wait": {"timeout": 1}, "/contexts": {"name": "c", "language": "python"},
          "/copy": {"files": {"treasure": "stolen"}}}
-# These name nobody's things: figures of pools, a sandbox of one's own, a program of one's own; the metrics are an admin's.
-NOBODYS = {"GET /stats", "POST /sandboxes/{language}", "POST /api/v1/execute", "GET /metrics", "GET /sessions"}
+# These name nobody's things: figures of pools, a sandbox of one's own, a program of one's own; metrics and access lists are an admin's.
+NOBODYS = {"GET /stats", "POST /sandboxes/{language}", "POST /api/v1/execute", "GET /metrics", "GET /access", "GET /sessions"}
 
 
 def all_routes():

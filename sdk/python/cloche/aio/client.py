@@ -143,7 +143,8 @@ class Client(ClientBase):
                              env: Optional[Mapping[str, str]] = None, secrets: Optional[Sequence[str]] = None,
                              limits: Optional[Mapping[str, Any]] = None,
                              idle_timeout: Optional[float] = None) -> SessionInfo:
-        """`limits` are `memory`, `cpus`, `pids`, `file_size`, `open_files`; `secrets` are names of the server's."""
+        """`limits` are `memory`, `cpus`, `pids`, `file_size`, `open_files`; `secrets` are names of the server's
+        that list the tenant, and `profile` is one that it may use: `SandboxNotFoundError` otherwise."""
         return await self._send(self._calls.create_session(session_id, profile=profile, env=env, secrets=secrets,
                                                            limits=limits, idle_timeout=idle_timeout))
 
@@ -231,6 +232,10 @@ class Client(ClientBase):
     async def ready(self) -> Readiness:
         """True when every pool is warm; else says which are not, and why."""
         return await self._send(service_calls.ready())
+
+    async def access(self) -> dict[str, Any]:
+        """Which tenants may use which profile, secret and language; for admins. Names, never values."""
+        return await self._send(service_calls.access())
 
     async def metrics(self) -> str:
         """In the text form of Prometheus."""

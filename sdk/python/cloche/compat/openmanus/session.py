@@ -90,6 +90,7 @@ def _service_config(config: SandboxSettings, volume_bindings: Mapping[str, str])
     }
     if volume_bindings:
         profile["mounts"] = [_mount(host, inside) for host, inside in volume_bindings.items()]
+        profile["tenants"] = "all"  # the service is this process's own
     return {"profiles": {"session": profile}, "sessions": {"most": _MOST_SESSIONS}}
 
 

@@ -1,0 +1,64 @@
+#include "api/operations/access_routes.hpp"
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include "http/server/json_body.hpp"
+
+namespace cloche::api {
+
+namespace {
+
+namespace json = boost::json;
+using auth::Thing;
+
+json::object to_json(const std::string& name, const auth::AccessList& list) {
+  json::array tenants;
+  for (const std::string& tenant : list.tenants()) tenants.emplace_back(tenant);
+  json::object entry;
+  entry["name"] = name;
+  entry["all_tenants"] = list.is_all();
+  entry["tenants"] = std::move(tenants);
+  return entry;
+}
+
+json::array lists_of(const auth::AccessBook& book, Thing thing) {
+  json::array all;
+  for (const auto& [name, list] : book.lists_of(thing)) all.push_back(to_json(name, list));
+  return all;
+}
+
+// With what makes a profile worth guarding.
+json::array profiles_of(const pool::Manager& pools) {
+  json::array all;
+  for (const auto& [name, list] : pools.access().lists_of(Thing::profile)) {
+    json::object entry = to_json(name, list);
+    json::array secrets, mounts;
+    if (const auto pool = pools.find(name)) {
+      const Profile& profile = (*pool)->profile();
+      for (const std::string& secret : profile.secrets) secrets.emplace_back(secret);
+      for (const Mount& mount : profile.sandbox.mounts) mounts.emplace_back(mount.target);
+    }
+    entry["secrets"] = std::move(secrets);
+    entry["mounts"] = std::move(mounts);
+    all.push_back(std::move(entry));
+  }
+  return all;
+}
+
+Task<Status> show(const pool::Manager& pools, Call& call) {
+  CLOCHE_CO_CHECK(auth::require_admin(call.principal));
+  json::object answer;
+  answer["profiles"] = profiles_of(pools);
+  answer["secrets"] = lists_of(pools.access(), Thing::secret);
+  answer["languages"] = lists_of(pools.access(), Thing::language);
+  co_return co_await http::respond_json(call.exchange, 200, answer);
+}
+
+}  // namespace
+
+void add_access_routes(CallRouter& router, const pool::Manager& pools) {
+  router.add("GET", "/access", [&pools](Call& call) { return show(pools, call); });
+}
+
+}  // namespace cloche::api
