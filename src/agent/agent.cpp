@@ -19,6 +19,7 @@
 #include "agent/ipc_objects.hpp"
 #include "agent/loop.hpp"
 #include "agent/oom_counter.hpp"
+#include "agent/process_evidence.hpp"
 #include "agent/reset.hpp"
 #include "agent/server_link.hpp"
 #include "agent/tcp_stream.hpp"
@@ -63,6 +64,7 @@ class Agent {
   }
 
   [[noreturn]] void run() {
+    own_evidence_ = evidence_of(::getpid(), EvidenceOf::itself);
     loop_.run();
     std::_Exit(0);
   }
@@ -114,7 +116,10 @@ class Agent {
     background_.clear();
     const auto silent = zygotes_.settle();
     std::erase_if(users_, [](const auto& user) { return user.first == agent_uid || user.second == 0; });
+    // Where no program and no file operation has been since the last reset, what survives is as it was proved then.
+    const bool was_used = !users_.empty();
     auto report = reset_sandbox({.users = users_, .spared = zygotes_.pids(), .keep = keep_});
+    if (was_used) prove_survivors(report.leftovers);
     // Whatever they were about has ended. What still waits to be sent is of the last use, too.
     link_.close_all({ErrorCode::cancelled, "the sandbox was reset"});
     for (const auto& name : silent)
@@ -125,6 +130,12 @@ class Agent {
     stream->send(report);
     stream->close();
     return stream;
+  }
+
+  void prove_survivors(std::vector<std::string>& leftovers) {
+    for (auto& changed : zygotes_.prove()) leftovers.push_back(std::move(changed));
+    for (const auto& fact : differences(own_evidence_, evidence_of(::getpid(), EvidenceOf::itself)))
+      leftovers.push_back("agent: " + fact);
   }
 
   // As process 1 the agent is everybody's last parent.
@@ -147,6 +158,7 @@ class Agent {
   Loop::Watch child_watch_;
   std::set<std::pair<uid_t, gid_t>> users_;
   std::vector<std::string> keep_;
+  ProcessEvidence own_evidence_;  // of before the first program
   Stillness stillness_;
   Zygotes zygotes_;
   Background background_;

@@ -23,13 +23,22 @@ Result<std::pair<UniqueFd, UniqueFd>> make_pipe() {
   return std::pair{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-Result<Terminal> open_terminal(uid_t uid, const wire::WindowSize& size) {
+namespace {
+
+// A terminal's slave belongs to the user that opens the master.
+UniqueFd open_as_user(const char* path, uid_t uid, gid_t gid, int& error) {
+  const auto rights = BorrowedRights::of(uid, gid);
+  UniqueFd opened(rights ? ::open(path, O_RDWR | O_NOCTTY | O_CLOEXEC) : -1);
+  error = rights ? errno : EPERM;
+  return opened;
+}
+
+}  // namespace
+
+Result<Terminal> open_terminal(uid_t uid, gid_t gid, const wire::WindowSize& size) {
   Terminal terminal;
-  // The slave belongs to whoever opens the master.
-  if (::seteuid(uid) != 0) return fail_errno("borrow the user's id");
-  terminal.master.reset(::open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC));
-  const int error = errno;
-  if (::seteuid(agent_uid) != 0) std::abort();
+  int error = 0;
+  terminal.master = open_as_user("/dev/ptmx", uid, gid, error);
   if (!terminal.master) return fail(errno_error("open /dev/ptmx", error));
   int unlock = 0;
   int number = 0;
@@ -37,11 +46,8 @@ Result<Terminal> open_terminal(uid_t uid, const wire::WindowSize& size) {
   if (::ioctl(terminal.master.get(), TIOCGPTN, &number) != 0) return fail_errno("number the terminal");
   char path[32];
   std::snprintf(path, sizeof path, "/dev/pts/%d", number);
-  if (::seteuid(uid) != 0) return fail_errno("borrow the user's id");
-  terminal.slave.reset(::open(path, O_RDWR | O_NOCTTY | O_CLOEXEC));
-  const int slave_error = errno;
-  if (::seteuid(agent_uid) != 0) std::abort();
-  if (!terminal.slave) return fail(errno_error(path, slave_error));
+  terminal.slave = open_as_user(path, uid, gid, error);
+  if (!terminal.slave) return fail(errno_error(path, error));
   resize_terminal(terminal.master.get(), size);
   return terminal;
 }

@@ -20,7 +20,7 @@ struct Terminal {
   UniqueFd slave;
 };
 // A pty whose slave belongs to the user.
-Result<Terminal> open_terminal(uid_t uid, const wire::WindowSize& size);
+Result<Terminal> open_terminal(uid_t uid, gid_t gid, const wire::WindowSize& size);
 void resize_terminal(int master, const wire::WindowSize& size);
 
 // In a forked child: closes every descriptor but these.

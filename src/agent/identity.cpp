@@ -2,6 +2,7 @@
 
 #include <grp.h>
 #include <signal.h>
+#include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -9,21 +10,67 @@
 
 namespace cloche::agent {
 
-bool become(uid_t uid, gid_t gid) {
+namespace {
+
+constexpr auto unchanged_uid = static_cast<uid_t>(-1);
+constexpr auto unchanged_gid = static_cast<gid_t>(-1);
+
+// setfsuid() reports no error: it returns the id from before, whatever comes of it.
+uid_t file_uid() { return static_cast<uid_t>(::setfsuid(unchanged_uid)); }
+gid_t file_gid() { return static_cast<gid_t>(::setfsgid(unchanged_gid)); }
+
+// Tried once: gVisor has none.
+bool has_file_ids() {
+  static const bool has = [] {
+    constexpr uid_t somebody = 1;
+    ::setfsuid(somebody);
+    const bool taken = file_uid() == somebody;
+    ::setfsuid(agent_uid);
+    return taken && file_uid() == agent_uid;
+  }();
+  return has;
+}
+
+Status set_file_ids(uid_t uid, gid_t gid) {
+  // The group first: a process that has the user's rights may not choose it any more.
+  ::setfsgid(gid);
+  ::setfsuid(uid);
+  if (file_uid() != uid || file_gid() != gid)
+    return fail(ErrorCode::internal, "cannot take the user's rights on files");
+  return {};
+}
+
+Status check_user(uid_t uid, gid_t gid) {
+  if (uid == agent_uid || gid == 0) return fail(ErrorCode::invalid_argument, "files cannot be touched as root");
+  if (::setgroups(0, nullptr) != 0) return fail_errno("setgroups");
+  return {};
+}
+
+Status set_effective_ids(uid_t uid, gid_t gid) {
+  if (::setresgid(unchanged_gid, gid, unchanged_gid) != 0) return fail_errno("setresgid");
+  if (::setresuid(unchanged_uid, uid, unchanged_uid) != 0) return fail_errno("setresuid");
+  return {};
+}
+
+}  // namespace
+
+bool become(uid_t uid, gid_t gid, gid_t group) {
   if (uid == agent_uid || gid == 0) return false;
-  if (::setgroups(0, nullptr) != 0) return false;
+  if (::setgroups(group != 0 ? 1 : 0, &group) != 0) return false;
   if (::setresgid(gid, gid, gid) != 0) return false;
   if (::setresuid(uid, uid, uid) != 0) return false;
   // Verified, not hoped: nothing of root must be left to come back to.
   return ::setresuid(agent_uid, agent_uid, agent_uid) != 0 && ::geteuid() == uid && ::getegid() == gid;
 }
 
+Status borrow_rights(uid_t uid, gid_t gid) {
+  CLOCHE_CHECK(check_user(uid, gid));
+  return set_effective_ids(uid, gid);
+}
+
 Status borrow_file_rights(uid_t uid, gid_t gid) {
-  if (uid == agent_uid || gid == 0) return fail(ErrorCode::invalid_argument, "files cannot be touched as root");
-  if (::setgroups(0, nullptr) != 0) return fail_errno("setgroups");
-  if (::setresgid(static_cast<gid_t>(-1), gid, static_cast<gid_t>(-1)) != 0) return fail_errno("setresgid");
-  if (::setresuid(static_cast<uid_t>(-1), uid, static_cast<uid_t>(-1)) != 0) return fail_errno("setresuid");
-  return {};
+  CLOCHE_CHECK(check_user(uid, gid));
+  return has_file_ids() ? set_file_ids(uid, gid) : set_effective_ids(uid, gid);
 }
 
 Result<BorrowedRights> BorrowedRights::of(uid_t uid, gid_t gid) {
@@ -34,16 +81,21 @@ Result<BorrowedRights> BorrowedRights::of(uid_t uid, gid_t gid) {
 
 BorrowedRights::~BorrowedRights() {
   if (!borrowed_) return;
-  // The user first: only who is the agent again may be of its group.
-  if (::setresuid(static_cast<uid_t>(-1), agent_uid, static_cast<uid_t>(-1)) != 0) std::abort();
-  if (::setresgid(static_cast<gid_t>(-1), 0, static_cast<gid_t>(-1)) != 0) std::abort();
+  if (has_file_ids()) {
+    if (!set_file_ids(agent_uid, 0)) std::abort();
+    return;
+  }
+  // The user first: only a process that is the agent again may be of its group.
+  if (::setresuid(unchanged_uid, agent_uid, unchanged_uid) != 0) std::abort();
+  if (::setresgid(unchanged_gid, 0, unchanged_gid) != 0) std::abort();
 }
 
-void kill_all_of(uid_t uid) {
+void signal_all_of(uid_t uid, int number) {
   // With real and effective ids of the user, kill(-1) reaches exactly the user's processes; the saved id brings us
-  // back. A process 1 is immune to signals from its own namespace, so the moment in between is safe.
+  // back. A process 1 is immune to signals from its own namespace, so the moment in between is safe; what a program can
+  // change of the agent in it (its priority and affinity) is looked for by the proof of a reset.
   if (::setresuid(uid, uid, agent_uid) != 0) return;
-  ::kill(-1, SIGKILL);
+  ::kill(-1, number);
   if (::setresuid(agent_uid, agent_uid, agent_uid) != 0) std::abort();
 }
 

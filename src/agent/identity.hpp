@@ -14,16 +14,21 @@ namespace cloche::agent {
 
 constexpr uid_t agent_uid = 0;
 
-// For good: all three user and group ids, no supplementary groups, and so no capability. Async-signal-safe but for the
-// error's words.
-bool become(uid_t uid, gid_t gid);
+// For good: all three user and group ids, and so no capability. `group` is the only supplementary group; zero: none.
+// Async-signal-safe.
+bool become(uid_t uid, gid_t gid, gid_t group = 0);
 
-// Rights of the user on files, while the real and saved ids stay the agent's, so that the user's programs cannot
-// signal the process. For a forked worker.
+// Acts as the user, while the real and saved ids stay the agent's, so that the user's programs cannot signal the
+// process. For a forked worker of a reset, beside which no program runs.
+Status borrow_rights(uid_t uid, gid_t gid);
+
+// Rights of the user on files, and nothing else of the user's: by the ids of file access, so that no program can change
+// the priority, the affinity or the limits of the process either. Where the kernel has no such ids (gVisor), these are
+// the effective ids. For a forked worker.
 Status borrow_file_rights(uid_t uid, gid_t gid);
 
-// The same for a while, in the agent itself, which then must not wait for anybody: a file that is new, in a directory
-// of the user's. It ends with the object; an agent that could not have its own rights back ends.
+// The same for a while, in the agent itself, which then must not wait for anything: a file that is new, in a directory
+// of the user's. It ends with the object; an agent that cannot have its own rights back ends.
 class BorrowedRights {
  public:
   static Result<BorrowedRights> of(uid_t uid, gid_t gid);
@@ -36,11 +41,11 @@ class BorrowedRights {
   bool borrowed_ = true;
 };
 
-// SIGKILL for every process of this user, in one system call, so that none can fork away. The caller must be
-// process 1, which cannot be hit itself.
-void kill_all_of(uid_t uid);
+// A signal for every process of this user, in one system call, so that none can fork away. The caller must be process
+// 1, which cannot be hit itself.
+void signal_all_of(uid_t uid, int number);
 
-// The calling process cannot be traced or dumped by anybody.
+// The calling process cannot be traced or dumped.
 void hide_memory();
 
 }  // namespace cloche::agent

@@ -104,7 +104,7 @@ void become_program(const wire::ExecRequest& request, const ProgramFds& fds, int
       report_failure(report, "set a resource limit", errno);
     }
   }
-  if (!become(request.uid, request.gid)) report_failure(report, "become the sandbox's user", errno);
+  if (!become(request.uid, request.gid, fds.mark)) report_failure(report, "become the sandbox's user", errno);
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) report_failure(report, "give up new privileges", errno);
   if (::chdir(request.cwd.empty() ? "/" : request.cwd.c_str()) != 0)
     report_failure(report, "enter the work directory", errno);

@@ -1,6 +1,8 @@
 // What a program is started with, and the start itself, in the child that becomes the program.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 #include <vector>
 
@@ -8,13 +10,14 @@
 
 namespace cloche::agent {
 
-// Descriptors the program gets; the caller's own copies stay its own.
+// Descriptors the program gets; the caller's own copies stay its own. And the mark of its tree.
 struct ProgramFds {
   int in = -1;
   int out = -1;
   int err = -1;
   bool is_terminal = false;  // in, out and err are one pty, which becomes the controlling terminal
   int event = -1;            // becomes event_fd, where the request asks for events
+  gid_t mark = 0;            // its only supplementary group, by which its orphans are known; zero: none
 };
 
 // The number of the program's event descriptor, and the variable that tells it. zygote.py knows the number, too.

@@ -11,6 +11,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "agent/identity.hpp"
 #include "agent/process_table.hpp"
@@ -21,7 +25,15 @@ namespace cloche::agent {
 namespace {
 
 constexpr std::chrono::seconds patience{3};
-constexpr const char* mark_name = "CLOCHE_EXEC=";
+// Rounds of looking and killing before all of the user's processes are stopped: what is left then changes its pid
+// faster than it can be found.
+constexpr int calm_rounds = 4;
+constexpr int clean_looks = 2;
+
+std::set<gid_t>& living_marks() {
+  static std::set<gid_t> marks;
+  return marks;
+}
 
 std::string read_proc(pid_t pid, const char* file) {
   char path[48];
@@ -35,18 +47,23 @@ std::string read_proc(pid_t pid, const char* file) {
   return text;
 }
 
-// Our own processes all have the agent's real uid.
-bool is_users(pid_t pid) {
-  const std::string status = read_proc(pid, "status");
-  const auto at = status.find("\nUid:");
-  return at != std::string::npos && static_cast<uid_t>(std::atol(status.c_str() + at + 5)) != agent_uid;
-}
+struct Owner {
+  bool is_user = false;
+  bool has_living_mark = false;
+};
 
-bool belongs(pid_t pid, const std::string& mark) {
-  // Variables are separated by NUL; the first has none before it.
-  const std::string environment = '\0' + read_proc(pid, "environ");
-  const std::string any = '\0' + std::string(mark_name);
-  return environment.find('\0' + mark + '\0') != std::string::npos || environment.find(any) == std::string::npos;
+Owner owner_of(pid_t pid) {
+  Owner owner;
+  const std::string status = read_proc(pid, "status");
+  // Our own processes all have the agent's real uid. The last such line is the kernel's: a process can have a name of
+  // several lines.
+  const auto uid = status.rfind("\nUid:");
+  owner.is_user = uid != std::string::npos && static_cast<uid_t>(std::atol(status.c_str() + uid + 5)) != agent_uid;
+  if (const auto groups = status.rfind("\nGroups:"); groups != std::string::npos) {
+    std::istringstream numbers(status.substr(groups + 8, status.find('\n', groups + 1) - groups - 8));
+    for (gid_t group = 0; numbers >> group;) owner.has_living_mark |= living_marks().contains(group);
+  }
+  return owner;
 }
 
 void end_with_descendants(const std::vector<ProcessRow>& table, pid_t pid) {
@@ -67,20 +84,71 @@ bool has_subreapers() {
   return has;
 }
 
-std::string orphan_mark(std::uint64_t number) { return mark_name + std::to_string(number); }
+Result<OrphanMark> OrphanMark::take() {
+  static gid_t last = last_mark;
+  // In turns, so that a mark rests as long as can be before it is given to another program.
+  for (gid_t tried = first_mark; tried <= last_mark; ++tried) {
+    last = last == last_mark ? first_mark : last + 1;
+    if (living_marks().insert(last).second) return OrphanMark(last);
+  }
+  return fail(ErrorCode::limit_reached, "too many programs run in this sandbox");
+}
 
-void end_orphans(const std::string& mark) {
+OrphanMark::~OrphanMark() {
+  if (group_ != 0) living_marks().erase(group_);
+}
+
+namespace {
+
+// Kills every orphan that belongs to no living program. True when there was one that is not among the `known`: also one
+// that has ended by itself, because a process that hops from pid to pid leaves these behind.
+bool kill_strays(std::set<pid_t>& known) {
+  bool found = false;
+  const auto table = read_process_table();
+  for (const ProcessRow& row : table) {
+    if (row.parent != ::getpid()) continue;
+    const Owner owner = owner_of(row.pid);
+    if (!owner.is_user || owner.has_living_mark) continue;
+    // One that looks like a zombie may have threads that go on.
+    end_with_descendants(table, row.pid);
+    found |= known.insert(row.pid).second || row.state != 'Z';
+  }
+  return found;
+}
+
+std::vector<pid_t> stopped_processes() {
+  std::vector<pid_t> stopped;
+  for (const ProcessRow& row : read_process_table()) {
+    if (row.state == 'T' || row.state == 't') stopped.push_back(row.pid);
+  }
+  return stopped;
+}
+
+// What hops is hit by a signal to all. Where other programs live it stops all of them for a moment.
+bool kill_hoppers(uid_t uid, std::set<pid_t>& known) {
+  constexpr int signals_a_round = 20;
+  const bool others_live = !living_marks().empty();
+  const auto stopped_before = others_live ? stopped_processes() : std::vector<pid_t>{};
+  for (int i = 0; i < signals_a_round; ++i) signal_all_of(uid, others_live ? SIGSTOP : SIGKILL);
+  const bool found = kill_strays(known);
+  if (others_live) {
+    signal_all_of(uid, SIGCONT);
+    for (const pid_t pid : stopped_before) ::kill(pid, SIGSTOP);
+  }
+  return found;
+}
+
+}  // namespace
+
+void end_orphans(OrphanMark mark, uid_t uid) {
+  mark = OrphanMark();
+  std::set<pid_t> known;
+  if (!kill_strays(known)) return;
   const auto deadline = std::chrono::steady_clock::now() + patience;
-  for (bool found = true; found && std::chrono::steady_clock::now() < deadline;) {
-    found = false;
-    const auto table = read_process_table();
-    for (const ProcessRow& row : table) {
-      if (row.parent != ::getpid() || !is_users(row.pid) || !belongs(row.pid, mark)) continue;
-      // One that looks like a zombie may have threads that go on.
-      found = found || row.state != 'Z';
-      end_with_descendants(table, row.pid);
-    }
-    if (found) ::poll(nullptr, 0, 5);
+  // A look can miss what hops: one that finds nothing is not enough.
+  for (int round = 1, clean = 0; clean < clean_looks && std::chrono::steady_clock::now() < deadline; ++round) {
+    ::poll(nullptr, 0, 2);
+    clean = (round < calm_rounds ? kill_strays(known) : kill_hoppers(uid, known)) ? 0 : clean + 1;
   }
 }
 
@@ -91,7 +159,7 @@ void end_tree_of_lost_supervisor(pid_t program) {
     const auto table = read_process_table();
     for (const ProcessRow& row : table) {
       const bool is_ours = row.parent == ::getpid();
-      if (row.pid != program && !(is_ours && is_users(row.pid))) continue;
+      if (row.pid != program && !(is_ours && owner_of(row.pid).is_user)) continue;
       // The supervisor's end is seen before its children become ours; the others come with the program.
       found = found || row.state != 'Z' || !is_ours;
       end_with_descendants(table, row.pid);

@@ -1,24 +1,49 @@
 // Orphans: what is left of a program's tree without a supervisor.
 //
-// On kernels without subreapers (gVisor) a program's double-forked children become the agent's own, and nothing but
-// what they carry tells whose they were. There, every program gets a mark in its environment.
+// On kernels without subreapers (gVisor) a program's double-forked children become the agent's own. There, each program
+// gets a mark that all its descendants inherit and that none of them can give to itself: a supplementary group of its
+// own. An orphan belongs to the program whose mark it has. One that has none, or the mark of a program that has ended,
+// belongs to no program, and ends as soon as any program ends.
 #pragma once
 
 #include <sys/types.h>
 
-#include <cstdint>
-#include <string>
+#include <utility>
+
+#include "core/result.hpp"
 
 namespace cloche::agent {
 
 // Whether supervisors can be reapers of their program's tree, as everywhere but on gVisor.
 bool has_subreapers();
 
-// A variable for the program's environment.
-std::string orphan_mark(std::uint64_t number);
+// The groups that are marks. No file has them: they are in a range that distributions keep free.
+constexpr gid_t first_mark = 62'000;
+constexpr gid_t last_mark = 64'999;
 
-// Ends all orphans that bear the mark, and those that have thrown every mark away.
-void end_orphans(const std::string& mark);
+// A mark that no other living program has, until this object is destroyed.
+class OrphanMark {
+ public:
+  OrphanMark() = default;
+  static Result<OrphanMark> take();
+  OrphanMark(OrphanMark&& other) noexcept : group_(std::exchange(other.group_, 0)) {}
+  OrphanMark& operator=(OrphanMark&& other) noexcept {
+    std::swap(group_, other.group_);
+    return *this;
+  }
+  ~OrphanMark();
+
+  gid_t group() const { return group_; }  // zero: none
+  explicit operator bool() const { return group_ != 0; }
+
+ private:
+  explicit OrphanMark(gid_t group) : group_(group) {}
+  gid_t group_ = 0;
+};
+
+// Ends the orphans of a program of this user that has ended, whose mark is given back, and all that belong to no living
+// program.
+void end_orphans(OrphanMark mark, uid_t uid);
 
 // With subreapers, the agent has orphans only when a supervisor was lost: ends the program it had, and all orphans.
 void end_tree_of_lost_supervisor(pid_t program);

@@ -7,7 +7,6 @@
 #include "agent/descriptors.hpp"
 #include "agent/identity.hpp"
 #include "agent/oom_counter.hpp"
-#include "agent/orphans.hpp"
 #include "agent/start_file.hpp"
 
 namespace cloche::agent {
@@ -51,10 +50,10 @@ Result<std::unique_ptr<Program>> Program::start(Loop& loop, Zygotes& zygotes, St
   program->work_ = stillness.begin();
   CLOCHE_TRY(ProgramFds fds, program->connect(request));
   if (request.events) CLOCHE_CHECK(program->connect_events(request, fds));
+  program->uid_ = request.uid;
   if (!has_subreapers()) {
-    static std::uint64_t count = 0;
-    program->mark_ = orphan_mark(++count);
-    request.env.push_back(program->mark_);
+    CLOCHE_TRY(program->mark_, OrphanMark::take());
+    fds.mark = program->mark_.group();
   }
   Program* self = program.get();
   SupervisedEvents supervised_events{
@@ -82,7 +81,7 @@ Result<ProgramFds> Program::connect(const wire::ExecRequest& request) {
   const auto taken = [this](std::size_t bytes) { events_.stdin_taken(bytes); };
 
   if (request.pty) {
-    CLOCHE_TRY(auto terminal, open_terminal(request.uid, *request.pty));
+    CLOCHE_TRY(auto terminal, open_terminal(request.uid, request.gid, *request.pty));
     terminal_.reset(::fcntl(terminal.master.get(), F_DUPFD_CLOEXEC, 0));
     UniqueFd write_side(::fcntl(terminal.master.get(), F_DUPFD_CLOEXEC, 0));
     if (!terminal_ || !write_side) return fail_errno("share the terminal");
@@ -199,8 +198,8 @@ void Program::stop(wire::StopReason reason) {
 }
 
 void Program::on_ended(Result<wire::ExecEnded> ended) {
-  if (!mark_.empty()) {
-    end_orphans(mark_);
+  if (mark_) {
+    end_orphans(std::move(mark_), uid_);
   } else if (!ended) {
     end_tree_of_lost_supervisor(pid_);
   }

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "agent/loop.hpp"
+#include "agent/orphans.hpp"
 #include "agent/pumps.hpp"
 #include "agent/stillness.hpp"
 #include "agent/supervised.hpp"
@@ -72,7 +73,8 @@ class Program {
   bool told_ = false;
   pid_t pid_ = -1;  // once it has started
   Stillness::Work work_;
-  std::string mark_;  // in its environment, where orphans cannot be told otherwise
+  OrphanMark mark_;  // where orphans cannot be told otherwise
+  uid_t uid_ = 0;
   std::unique_ptr<Supervised> supervised_;
 };
 

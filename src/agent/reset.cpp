@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include "agent/leftovers.hpp"
 #include "agent/process_table.hpp"
 #include "agent/writable_places.hpp"
+#include "core/unique_fd.hpp"
 
 namespace cloche::agent {
 
@@ -19,14 +21,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds patience{4};
 
-std::uint32_t reap_all(const std::set<pid_t>& spared, bool& spared_died) {
+std::uint32_t reap_all() {
   std::uint32_t reaped = 0;
-  for (;;) {
-    const pid_t pid = ::waitpid(-1, nullptr, WNOHANG | __WALL);
-    if (pid <= 0) return reaped;
-    ++reaped;
-    if (spared.contains(pid)) spared_died = true;
-  }
+  while (::waitpid(-1, nullptr, WNOHANG | __WALL) > 0) ++reaped;
+  return reaped;
 }
 
 std::vector<pid_t> others(const std::set<pid_t>& spared) {
@@ -37,17 +35,33 @@ std::vector<pid_t> others(const std::set<pid_t>& spared) {
   return found;
 }
 
+// Until one of them has ended, or a millisecond has passed.
+void wait_for_one_of(const std::vector<pid_t>& pids) {
+  constexpr int patience_ms = 1;
+  std::vector<UniqueFd> handles;
+  std::vector<pollfd> polled;
+  for (const pid_t pid : pids) {
+    UniqueFd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    // One that has ended is about to be reaped, or to become ours.
+    pollfd ended{handle.get(), POLLIN, 0};
+    if (!handle || ::poll(&ended, 1, 0) != 0) continue;
+    polled.push_back(ended);
+    handles.push_back(std::move(handle));
+  }
+  ::poll(polled.data(), polled.size(), patience_ms);
+}
+
 std::uint32_t end_processes(const ResetPlan& plan) {
   std::uint32_t killed = 0;
-  bool spared_died = false;
   const auto deadline = Clock::now() + patience;
   for (;;) {
     // First the users' programs, all at once; then what is left one by one: supervisors, workers, strangers.
-    for (const auto& [uid, gid] : plan.users) kill_all_of(uid);
+    for (const auto& [uid, gid] : plan.users) signal_all_of(uid, SIGKILL);
     for (const pid_t pid : others(plan.spared)) ::kill(pid, SIGKILL);
-    killed += reap_all(plan.spared, spared_died);
-    if (others(plan.spared).empty() || Clock::now() >= deadline) return killed;
-    ::poll(nullptr, 0, 1);
+    killed += reap_all();
+    const auto left = others(plan.spared);
+    if (left.empty() || Clock::now() >= deadline) return killed;
+    wait_for_one_of(left);
   }
 }
 

@@ -183,14 +183,16 @@ def look_at_self():
             except (OSError, ValueError):
                 pass
     for name, value in os.environ.items():
-        if name not in ("CLOCHE_EXEC", "_", "LC_CTYPE"):
+        if name not in ("_", "LC_CTYPE"):
             facts.add(f"self env {name}={value}")
     try:
         facts.add("self cwd " + os.getcwd())
     except OSError:
         facts.add("self cwd none")
     facts.add(f"self nice {os.nice(0)}")
-    facts.add(f"self groups {os.getresuid()} {os.getresgid()} {os.getgroups()}")
+    # On gVisor each program has a group of its own, by which its orphans are known.
+    groups = [group for group in os.getgroups() if not 62000 <= group <= 64999]
+    facts.add(f"self groups {os.getresuid()} {os.getresgid()} {groups}")
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [])
     facts.add(f"self blocked {sorted(map(int, blocked))}")
     for line in read("/proc/self/status").splitlines():

@@ -13,7 +13,7 @@ def rehearse():
     request = [b"/", b"8", *[b"NAME%d=value" % i for i in range(8)], b"rehearsal"]
     os.write(writing, b"".join(struct.pack("<I", len(part)) + part for part in request))
     os.close(writing)
-    struct.unpack("<IIII", bytes(16))
+    struct.unpack("<IIIII", bytes(20))
     given = enter(read_request(reading))
     needs_own_interpreter(*given)
     take_on(*given)

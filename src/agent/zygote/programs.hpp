@@ -1,12 +1,9 @@
 // The programs of a zygote, carried by the agent: its Python source, and what runs in its forks beside Python, in C and
-// without a library, handed over as files in memory.
+// without a library, handed over as sealed files in memory.
 #pragma once
 
 #include <string>
 #include <string_view>
-
-#include "core/result.hpp"
-#include "core/unique_fd.hpp"
 
 namespace cloche::agent {
 
@@ -14,8 +11,5 @@ std::string zygote_source();          // run.py, hot_pages.py, zygote.py, in thi
 std::string script_start_source();    // figures.py, script_start.py
 std::string_view fork_run_library();  // fork_run.c
 std::string_view watcher_program();   // watcher.c
-
-// A descriptor of these bytes that an executed program inherits. Fails where the machine forbids to execute such files.
-Result<UniqueFd> program_file(const char* name, std::string_view bytes);
 
 }  // namespace cloche::agent

@@ -70,14 +70,16 @@ def become_run(request_fd, stdio, events):
 
 def drop_rights(request_fd):
     # Who to become is the agent's word, at the front; what to run is read afterwards.
-    uid, gid, umask, limit_count = struct.unpack("<IIII", os.read(request_fd, 16))
+    uid, gid, mark, umask, limit_count = struct.unpack("<IIIII", os.read(request_fd, 20))
     limits = os.read(request_fd, limit_count * 24)
     for which, soft, hard in struct.iter_unpack("<QQQ", limits):
         resource.setrlimit(which, (as_limit(soft), as_limit(hard)))
     os.umask(umask)
+    if mark:
+        os.setgroups([mark])
     os.setresgid(gid, gid, gid)
     os.setresuid(uid, uid, uid)
-    if uid == 0 or os.getresuid() != (uid, uid, uid):
+    if uid == 0 or gid == 0 or os.getresuid() != (uid, uid, uid) or os.getresgid() != (gid, gid, gid):
         os._exit(70)
     prctl(PR_SET_DUMPABLE, 1)
 

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -17,6 +16,7 @@
 #include <string>
 #include <thread>
 
+#include "agent/sealed_file.hpp"
 #include "agent/supervised.hpp"
 #include "agent/supervisor.hpp"
 #include "agent/zygote/programs.hpp"
@@ -57,12 +57,12 @@ std::string text(const std::string& words) {
   return std::string(reinterpret_cast<const char*>(&size), sizeof size) + words;
 }
 
-UniqueFd memory_file(const std::string& bytes) {
-  UniqueFd fd(::memfd_create("test", MFD_CLOEXEC));
-  EXPECT_EQ(::write(fd.get(), bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
-  ::lseek(fd.get(), 0, SEEK_SET);
-  return fd;
-}
+// Whom a run becomes.
+struct Rights {
+  std::uint32_t uid = nobody;
+  std::uint32_t gid = nobody;
+  std::uint32_t mark = 0;
+};
 
 // A fork that waits, then a run, as Zygotes has them.
 struct ZygoteRun {
@@ -83,8 +83,8 @@ class ZygoteTest : public testing::TestWithParam<Means> {
     UniqueFd library;
     UniqueFd watcher;
     if (GetParam() == Means::native) {
-      auto library_file = program_file("fork_run", fork_run_library());
-      auto watcher_file = program_file("watcher", watcher_program());
+      auto library_file = sealed_file("fork_run", fork_run_library(), SealedUse::program);
+      auto watcher_file = sealed_file("watcher", watcher_program(), SealedUse::program);
       ASSERT_TRUE(library_file && watcher_file);
       library = std::move(*library_file);
       watcher = std::move(*watcher_file);
@@ -133,7 +133,7 @@ class ZygoteTest : public testing::TestWithParam<Means> {
     ASSERT_EQ(::recv(run.waits.get(), run.pids.data(), sizeof run.pids, 0), static_cast<ssize_t>(sizeof run.pids));
   }
 
-  void give(ZygoteRun& run, const std::string& source, SupervisorLimits limits = {}) {
+  void give(ZygoteRun& run, const std::string& source, SupervisorLimits limits = {}, Rights rights = {}) {
     char name[] = "/tmp/cloche-zygote-XXXXXX";
     UniqueFd file(::mkstemp(name));
     ASSERT_TRUE(file);
@@ -141,17 +141,18 @@ class ZygoteTest : public testing::TestWithParam<Means> {
     ASSERT_EQ(::fchmod(file.get(), 0644), 0);
     if (!script_.empty()) ::unlink(script_.c_str());
     script_ = name;
-    const std::array<std::uint32_t, 4> head{nobody, nobody, 022, 0};
+    const std::array<std::uint32_t, 5> head{rights.uid, rights.gid, rights.mark, 022, 0};
     const std::string request = std::string(reinterpret_cast<const char*>(head.data()), sizeof head) + text("/") +
                                 text("1") + text("PATH=/usr/bin:/bin") + text(name);
-    const UniqueFd asked = memory_file(request);
+    const auto asked = sealed_file("run", request, SealedUse::data);
+    ASSERT_TRUE(asked) << asked.error().message;
     int ends[2];
     ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
     run.output.reset(ends[0]);
     const UniqueFd theirs(ends[1]);
     const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
     ASSERT_EQ(::send(run.supervisor.get(), &limits, sizeof limits, MSG_NOSIGNAL), static_cast<ssize_t>(sizeof limits));
-    send_with_fds(run.waits.get(), {asked.get(), null.get(), theirs.get(), theirs.get()});
+    send_with_fds(run.waits.get(), {asked->get(), null.get(), theirs.get(), theirs.get()});
   }
 
   std::optional<SupervisorReport> next_report(ZygoteRun& run) {
@@ -193,6 +194,25 @@ TEST_P(ZygoteTest, Run_SaysWhatItPrints_AndHowItEnded) {
   EXPECT_TRUE(WIFEXITED(end.status) && WEXITSTATUS(end.status) == 7) << end.status;
   EXPECT_GT(end.wall_us, 0U);
   EXPECT_GT(end.peak_rss_bytes, 1'000'000U);
+}
+
+TEST_P(ZygoteTest, RunWithAMark_HasItAsItsOnlyGroup) {
+  ZygoteRun run;
+  SupervisorReport end{};
+  ask(run);
+  give(run, "import os\nprint(os.getgroups())\n", {}, {.mark = 62'001});
+  EXPECT_EQ(finish(run, end), "[62001]\n");
+}
+
+TEST_P(ZygoteTest, RequestToRunAsRoot_IsRefused) {
+  for (const Rights rights : {Rights{.uid = 0}, Rights{.gid = 0}}) {
+    ZygoteRun run;
+    SupervisorReport end{};
+    ask(run);
+    give(run, "print('ran')\n", {}, rights);
+    EXPECT_EQ(finish(run, end), "");
+    EXPECT_TRUE(WIFEXITED(end.status) && WEXITSTATUS(end.status) == 70) << end.status;
+  }
 }
 
 TEST_P(ZygoteTest, CpuTimeOfAFork_IsNotItsRuns) {

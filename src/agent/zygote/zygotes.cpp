@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 
 #include "agent/descriptors.hpp"
 #include "agent/identity.hpp"
+#include "agent/sealed_file.hpp"
 #include "agent/zygote/programs.hpp"
 
 namespace cloche::agent {
@@ -39,11 +39,12 @@ void put_text(std::string& out, const std::string& text) {
   out += text;
 }
 
-// What zygote.py's become_run() reads.
-std::string run_request(const wire::ExecRequest& request) {
+// What run.py's become_run() reads.
+std::string run_request(const wire::ExecRequest& request, gid_t mark) {
   std::string bytes;
   put_u32(bytes, request.uid);
   put_u32(bytes, request.gid);
+  put_u32(bytes, mark);
   put_u32(bytes, request.umask & 0777);
   put_u32(bytes, static_cast<std::uint32_t>(request.rlimits.size()));
   for (const auto& limit : request.rlimits) {
@@ -56,19 +57,6 @@ std::string run_request(const wire::ExecRequest& request) {
   for (const auto& entry : request.env) put_text(bytes, entry);
   for (const auto& argument : request.argv) put_text(bytes, argument);
   return bytes;
-}
-
-// The request, readable from a descriptor without anybody having to write it while it is read.
-Result<UniqueFd> in_memory_file(const std::string& bytes) {
-  UniqueFd fd(::memfd_create("run", MFD_CLOEXEC));
-  if (!fd) return fail_errno("memfd_create");
-  for (std::size_t done = 0; done < bytes.size();) {
-    const ssize_t n = ::write(fd.get(), bytes.data() + done, bytes.size() - done);
-    if (n < 0) return fail_errno("write the run's request");
-    done += static_cast<std::size_t>(n);
-  }
-  if (::lseek(fd.get(), 0, SEEK_SET) != 0) return fail_errno("rewind the run's request");
-  return fd;
 }
 
 Status send_fds(int socket, std::span<const int> fds, const char* step) {
@@ -89,18 +77,6 @@ Status send_fds(int socket, std::span<const int> fds, const char* step) {
   return {};
 }
 
-// Who waits: told by a spare once it is there. It has not run a byte of anybody's, so its word is ours.
-struct SpareProcesses {
-  std::uint32_t run = 0;
-  std::uint32_t supervisor = 0;
-};
-static_assert(sizeof(SpareProcesses) == 8, "what zygote.py's wait_for_run() sends");
-
-bool has_hung_up(int fd) {
-  pollfd polled{fd, POLLIN, 0};
-  return ::poll(&polled, 1, 0) < 0 || (polled.revents & (POLLHUP | POLLERR)) != 0;
-}
-
 // A zygote told that it has forked, or that it is gone.
 enum class Answer { forked, none_yet, gone };
 Answer take_answer(int control) {
@@ -116,8 +92,8 @@ struct Programs {
   UniqueFd watcher;
 };
 Programs open_programs() {
-  auto library = program_file("fork_run", fork_run_library());
-  auto watcher = program_file("watcher", watcher_program());
+  auto library = sealed_file("fork_run", fork_run_library(), SealedUse::program);
+  auto watcher = sealed_file("watcher", watcher_program(), SealedUse::program);
   // One without the other is of no use.
   if (!library || !watcher) return {};
   return {std::move(*library), std::move(*watcher)};
@@ -180,6 +156,7 @@ class Zygotes::StartStream final : public Stream {
            "imports there?"});
     }
     found->second.ready = true;
+    found->second.evidence = evidence_of(found->second.pid, EvidenceOf::another);
     watch_.reset();
     patience_.reset();
     found->second.answers = zygotes_.loop_.watch(
@@ -260,7 +237,7 @@ Result<std::unique_ptr<Supervised>> Zygotes::fork(const wire::ExecRequest& reque
     return fail(ErrorCode::not_found, "no zygote '" + request.zygote + "' is ready in this sandbox");
   }
   if (fds.is_terminal) return fail(ErrorCode::invalid_argument, "a zygote's run cannot have a terminal");
-  CLOCHE_TRY(const UniqueFd run, in_memory_file(run_request(request)));
+  CLOCHE_TRY(const UniqueFd run, sealed_file("run", run_request(request, fds.mark), SealedUse::data));
   const std::array<int, 5> all{run.get(), fds.in, fds.out, fds.err, fds.event};
   const std::span theirs = std::span(all).first(fds.event < 0 ? 4 : 5);
   const SupervisorLimits limits{request.wall_ms, request.cpu_ms};
@@ -319,34 +296,30 @@ std::vector<std::string> Zygotes::settle() {
       }
     }
     if (zygote.on_their_way > 0) silent.push_back(name);
-    if (!zygote.spare) continue;
-    learn_pids(*zygote.spare, deadline);
-    if (zygote.spare->pids.empty()) zygote.spare.reset();
+    zygote.spare.reset();
   }
   return silent;
-}
-
-// None when it is not whole.
-void Zygotes::learn_pids(Spare& spare, Loop::Clock::time_point deadline) {
-  if (spare.pids.empty()) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Loop::Clock::now()).count();
-    pollfd said{spare.run.get(), POLLIN, 0};
-    SpareProcesses processes;
-    if (::poll(&said, 1, static_cast<int>(std::max<long long>(left, 0))) != 1) return;
-    if (::recv(spare.run.get(), &processes, sizeof processes, MSG_DONTWAIT) != sizeof processes) return;
-    spare.pids = {static_cast<pid_t>(processes.run), static_cast<pid_t>(processes.supervisor)};
-  }
-  // As long as both hold their ends, these numbers are theirs.
-  if (has_hung_up(spare.run.get()) || has_hung_up(spare.supervisor.get())) spare.pids.clear();
 }
 
 std::set<pid_t> Zygotes::pids() const {
   std::set<pid_t> pids;
   for (const auto& [name, zygote] : zygotes_) {
     if (zygote.ready) pids.insert(zygote.pid);
-    if (zygote.spare) pids.insert(zygote.spare->pids.begin(), zygote.spare->pids.end());
   }
   return pids;
+}
+
+std::vector<std::string> Zygotes::prove() {
+  std::vector<std::string> found;
+  std::erase_if(zygotes_, [&](const auto& entry) {
+    const auto& [name, zygote] = entry;
+    if (!zygote.ready) return false;
+    const auto changed = differences(zygote.evidence, evidence_of(zygote.pid, EvidenceOf::another));
+    for (const auto& fact : changed) found.push_back("zygote '" + name + "': " + fact);
+    if (!changed.empty()) ::kill(zygote.pid, SIGKILL);
+    return !changed.empty();
+  });
+  return found;
 }
 
 void Zygotes::on_child_ended(pid_t pid) {

@@ -4,8 +4,11 @@
 // drops to the user before it reads what to do. So nothing of one run is in the memory that the next one starts from.
 //
 // A fork takes longer than a short run. So each zygote keeps a spare: a fork that waits for its run, under the agent's
-// uid and without a byte of anybody's. It is used once. A run that finds none is given to a fork that is still on its
+// uid and without a byte of any run. It is used once. A run that finds none is given to a fork that is still on its
 // way.
+//
+// A reset spares the zygotes and nothing that was forked from them. That a zygote is still what it was is proved by
+// evidence that was taken when it was ready; one that is not is ended.
 #pragma once
 
 #include <functional>
@@ -17,6 +20,7 @@
 #include <vector>
 
 #include "agent/loop.hpp"
+#include "agent/process_evidence.hpp"
 #include "agent/server_link.hpp"
 #include "agent/supervised.hpp"
 
@@ -33,12 +37,14 @@ class Zygotes {
   Result<std::unique_ptr<Supervised>> fork(const wire::ExecRequest& request, const ProgramFds& fds,
                                            SupervisedEvents events);
 
-  // Waits until every fork that was asked for is there, so that none comes up later. Names of those zygotes that do not
-  // answer. Blocks, but not for long.
+  // Waits until every fork that was asked for is there, so that none comes up later, and gives the spares up. Names of
+  // those zygotes that do not answer. Blocks, but not for long.
   std::vector<std::string> settle();
 
-  // The zygotes', and those of their spares, which are as good as new. Complete once all has settled.
+  // The zygotes' own, which a reset spares.
   std::set<pid_t> pids() const;
+  // Once all has settled: what is not as it was when the zygotes were ready. Ends the zygotes that it is said of.
+  std::vector<std::string> prove();
   // Asks for a spare of each zygote that has none.
   void replace_spares();
   // A child of the agent ended; if it was a zygote, its name can no longer be forked from.
@@ -49,7 +55,6 @@ class Zygotes {
   struct Spare {
     UniqueFd run;
     UniqueFd supervisor;
-    std::vector<pid_t> pids;  // once they are known
   };
   struct Zygote {
     pid_t pid = -1;
@@ -58,12 +63,12 @@ class Zygotes {
     std::uint64_t on_their_way = 0;  // forks asked for and not yet known to be there
     Loop::Watch answers;
     std::optional<Spare> spare;
+    ProcessEvidence evidence;  // of when it was ready
   };
   class StartStream;
 
   static Result<Spare> ask_for_spare(Zygote& zygote);
   static void replace_spare(Zygote& zygote);
-  static void learn_pids(Spare& spare, Loop::Clock::time_point deadline);
   void on_answer(const std::string& name);
 
   Loop& loop_;

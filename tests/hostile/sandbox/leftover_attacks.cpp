@@ -25,7 +25,7 @@ Attack mark(std::string kind, Weak weak) {
 std::vector<Attack> leftover_attacks() {
   std::vector<Attack> all;
   for (const char* kind : {"Files", "ClosedTree", "DeepTree", "FullDisk", "SystemV", "MessageQueue", "SharedMemory",
-                           "LateWriter", "Listener", "AbstractSocket", "Lock", "StartUp", "Schedule", "Key",
+                           "LateWriter", "Listener", "AbstractSocket", "Lock", "StartUp", "Schedule", "Priority", "Key",
                            "MountPoint", "Terminal", "Setuid", "Attributes"}) {
     all.push_back(mark(kind));
   }

@@ -9,14 +9,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-const OpenHole hops_away{"runsc", "an escapee lives",
-                         "without subreapers, a process that hops and has no mark is not caught"};
-
 Attack escape(std::string name, std::string how) {
-  return {.name = std::move(name),
-          .argv = {"processes/escape", std::move(how)},
-          .then = {"processes/look_for"},
-          .open = {hops_away}};
+  return {.name = std::move(name), .argv = {"processes/escape", std::move(how)}, .then = {"processes/look_for"}};
 }
 
 // The same when the program does not end by itself.
@@ -26,7 +20,6 @@ Attack escape_at_time_limit(std::string name, std::string how, std::string naive
           .then = {"processes/look_for"},
           .wall_limit = 2s,
           .endings = {Ending::wall_limit},
-          .open = {hops_away},
           .weak = {.naive = std::move(naive)}};
 }
 
@@ -52,6 +45,12 @@ std::vector<Attack> process_attacks() {
       escape("ProcessThatChangesItsPid_EndsWithItsRun", "hopper"),
       escape("OrphanOfASubreaper_EndsWithItsRun", "subreaper"),
       escape("TracedProcess_EndsWithItsRun", "traced"),
+      escape("ProcessThatChangesItsPidAndSession_EndsWithItsRun", "session_hopper"),
+      escape("ProcessWithAForgedMark_EndsWithItsRun", "forged"),
+      escape("ProcessThatChangesItsGroups_EndsWithItsRun", "groups"),
+      escape("ProcessInItsOwnUserNamespace_EndsWithItsRun", "userns"),
+      escape("ProcessNamedLikeTheKernelsWord_EndsWithItsRun", "named"),
+      escape("ProcessWithItsParentsParent_EndsWithItsRun", "sibling"),
       escape("TreeOfDaemons_EndsWithItsRun", "threads"),
       {.name = "JobsOfAShell_EndWithItsRun",
        .argv = {"processes/nohup.sh"},
@@ -66,8 +65,18 @@ std::vector<Attack> process_attacks() {
        .argv = {"processes/trace_agent"},
        .harmless_on_gvisor = {"robust list"},  // an address, of memory that stays closed
        .weak = {.holes = 4}},
+      {.name = "ProcessesWithMoreRights_CannotBeReached",
+       .argv = {"processes/reach"},
+       // Names and addresses, never what is there; and numbers of its scheduler that it does not use. A reset finds the
+       // latter changed (Leftovers: Priority).
+       .harmless_on_gvisor = {"sched_set", "setpriority", "read environ", "read maps", "read smaps", "read auxv",
+                              "read fdinfo", "read ns/", "get_robust_list"},
+       .weak = {.holes = 40}},
       {.name = "PrctlAndCapset_GiveNoPower", .argv = {"processes/prctl"}, .weak = {.holes = 10}},
-      {.name = "OtherUsers_CannotBecome", .argv = {"processes/become"}, .weak = {.holes = 10}},
+      {.name = "OtherUsers_CannotBecome",
+       .argv = {"processes/become"},
+       .harmless_on_gvisor = {"is in group 62", "is in group 63", "is in group 64"},  // its mark
+       .weak = {.holes = 10}},
       {.name = "Priorities_CannotBeRaised",
        .argv = {"processes/scheduler"},
        .harmless_on_gvisor = {"nice", "affinity"},  // numbers that its kernel keeps and does not use

@@ -248,6 +248,27 @@ class Schedule:
         return [path for path in ("/var/spool/cron/crontabs/sandbox", "/etc/cron.d/mark", "/var/spool/at/mark", f"{HOME}/.config") if exists(path)]
 
 
+class Priority:
+    """Of processes that survive: a nice value is inherited by all that they start."""
+
+    def plant():
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            if int(pid) in (os.getpid(), os.getppid()):
+                continue
+            try:
+                os.setpriority(os.PRIO_PROCESS, int(pid), 7)
+                os.sched_setaffinity(int(pid), {0})
+            except OSError:
+                pass
+        try:
+            os.setpriority(os.PRIO_PROCESS, 1, 7)
+        except OSError:
+            pass
+
+    def look():
+        return os.nice(0) == 7 or os.getpriority(os.PRIO_PROCESS, 1) == 7
+
+
 class Key:
     def plant():
         libc.syscall(248, b"user", b"cloche-mark", b"x", 1, -4)

@@ -1,10 +1,10 @@
-// tries: nothing itself: it looks whether a process called `escapee` lives
+// tries: nothing itself: it looks whether a process called `escapee`, or by its argument, lives
 // must: find none
 #include "../attack.h"
 
 #include <dirent.h>
 
-static int count(void) {
+static int count(const char* wanted) {
   int found = 0;
   DIR* processes = opendir("/proc");
   for (struct dirent* entry; processes != NULL && (entry = readdir(processes)) != NULL;) {
@@ -20,16 +20,17 @@ static int count(void) {
     if (begin == NULL || end == NULL) continue;
     snprintf(name, sizeof name, "%.*s", (int)(end - begin - 1), begin + 1);
     // A dead one that waits to be reaped does nothing any more.
-    if (strcmp(name, "escapee") == 0 && end[2] != 'Z') ++found;
+    if ((strcmp(name, wanted) == 0 || strstr(name, "Uid:") != NULL) && end[2] != 'Z') ++found;
   }
   if (processes != NULL) closedir(processes);
   return found;
 }
 
-int main(void) {
+int main(int argc, char** argv) {
+  const char* wanted = argc > 1 ? argv[1] : "escapee";
   int found = 0;
   // A hopper can be missed, so for a while.
-  for (const int64_t end = now_ms() + 500; now_ms() < end && found == 0;) found += count();
-  found > 0 ? hole("an escapee lives") : held("no escapee lives");
+  for (const int64_t end = now_ms() + 500; now_ms() < end && found == 0;) found += count(wanted);
+  found > 0 ? hole("an %s lives", wanted) : held("no %s lives", wanted);
   return done();
 }
