@@ -10,6 +10,7 @@ set(CLOCHE_APART
   src/agent/files/grep.cpp
   src/agent/open_sockets.cpp
   src/agent/reset.cpp
+  src/agent/sealed_file.cpp
   src/agent/server_link.cpp
   src/api/files/routes.cpp
   src/api/runs/routes.cpp

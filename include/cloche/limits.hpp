@@ -14,7 +14,7 @@ namespace cloche {
 struct Limits {
   Bytes memory = mib(128);          ///< of everything in the sandbox, its tmpfs files included; never any swap
   double cpus = 0.5;                ///< share of cpu time: 0.5 is half a core
-  std::uint32_t pids = 64;          ///< processes and threads, the agent's own included
+  std::uint32_t pids = 64;          ///< processes and threads; with crun and runc the agent's own included
   Bytes file_size = mib(10);        ///< of one file a program writes
   std::uint64_t open_files = 1024;  ///< of one process
   Bytes work_dir = mib(64);         ///< of the work directory's tmpfs

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "agent/background.hpp"
+#include "agent/call_filter.hpp"
 #include "agent/exec_stream.hpp"
 #include "agent/file_stream.hpp"
 #include "agent/identity.hpp"
@@ -43,6 +44,17 @@ void forget_environment() {
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
     std::memset(*entry, 0, std::strlen(*entry));
   ::clearenv();
+}
+
+// What neither a runtime nor an engine has closed. Queues that stay open only cost the sandbox its reuse; with
+// namespaces a program would pass its process limit.
+void close_open_calls() {
+  const ClosedCalls closed{.queues = has_invisible_queues(), .namespaces = can_make_namespaces()};
+  if (!closed.queues && !closed.namespaces) return;
+  const Status done = close_calls(closed);
+  if (done || !closed.namespaces) return;
+  std::fprintf(stderr, "cloche-agent: %s\n", done.error().message.c_str());
+  std::_Exit(1);
 }
 
 class InstantStream final : public Stream {
@@ -175,8 +187,7 @@ void run_agent() {
     std::_Exit(64);
   }
   forget_environment();
-  // A failure here is not the end: a reset then says that queues may be left, and the sandbox is not used again.
-  if (has_invisible_queues()) (void)forbid_queues();
+  close_open_calls();
   Agent agent;
   hide_memory();
   agent.run();

@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "core/result.hpp"
-
 namespace cloche::agent {
 
 // What is there now, a line each. Empty: nothing.
@@ -18,9 +16,5 @@ std::uint64_t remove_ipc_objects();
 
 // POSIX queues can be made here, though no /dev/mqueue shows them: they could not be found again.
 bool has_invisible_queues();
-
-// For this process and all that descend from it: no POSIX queue can be opened. What could not be found again is not
-// made in the first place.
-Status forbid_queues();
 
 }  // namespace cloche::agent

@@ -62,8 +62,10 @@ struct AgentLink::State : std::enable_shared_from_this<AgentLink::State> {
   wire::FrameDecoder decoder;
   std::string output;
   bool stopping = false;
+  bool is_ending = false;  // the channel has ended; the cause is being looked for
   std::optional<Error> lost;
   std::function<void()> on_lost;
+  std::function<Task<std::string>()> explain_end;
   std::string nonce;
   bool scanning = false;  // after a takeover: skip all until the answer to our own hello
   std::string scan_buffer;
@@ -112,6 +114,8 @@ struct AgentLink::State : std::enable_shared_from_this<AgentLink::State> {
     queue({.type = wire::FrameType::credit, .lane = lane, .stream = stream.id, .payload = payload});
   }
 
+  // The channel is of no use any more: looks for the cause, then fails everything.
+  Task<> lose(std::string why);
   Task<> read_loop();
   Task<> write_loop();
   Status take_bytes(std::string_view bytes);
@@ -120,17 +124,26 @@ struct AgentLink::State : std::enable_shared_from_this<AgentLink::State> {
   bool find_answer(std::string_view bytes);
 };
 
+Task<> AgentLink::State::lose(std::string why) {
+  if (std::exchange(is_ending, true)) co_return;
+  if (explain_end) {
+    std::string cause = co_await explain_end();
+    if (!cause.empty()) why = std::move(cause);
+  }
+  if (!stopping) fail_all(lost_error(std::move(why)));
+}
+
 Task<> AgentLink::State::read_loop() {
   const auto self = shared_from_this();
   // Not filled: of one that waits only what was read into is in memory.
   const auto buffer = std::make_unique_for_overwrite<char[]>(read_size);
-  while (!lost && !stopping) {
+  while (!lost && !stopping && !is_ending) {
     auto n = co_await enclosure->channel().read_some({buffer.get(), read_size});
     if (stopping) co_return;
     if (!n) {
-      fail_all(lost_error(n.error().message));
+      co_await lose(n.error().message);
     } else if (*n == 0) {
-      fail_all(lost_error("its agent ended"));
+      co_await lose("its agent ended");
     } else if (auto taken = take_bytes({buffer.get(), *n}); !taken) {
       log::warn("sandbox {}: cut off: {}", enclosure->id().value, taken.error().message);
       fail_all({ErrorCode::protocol, "the sandbox's agent broke the protocol: " + taken.error().message});
@@ -140,7 +153,7 @@ Task<> AgentLink::State::read_loop() {
 
 Task<> AgentLink::State::write_loop() {
   const auto self = shared_from_this();
-  while (!lost && !stopping) {
+  while (!lost && !stopping && !is_ending) {
     if (output.empty()) {
       co_await output_changed.wait();
       continue;
@@ -148,7 +161,7 @@ Task<> AgentLink::State::write_loop() {
     const std::string batch = std::exchange(output, {});
     output_room.notify();
     auto written = co_await enclosure->channel().write_all(batch);
-    if (!written && !stopping) fail_all(lost_error(written.error().message));
+    if (!written && !stopping) co_await lose(written.error().message);
   }
 }
 
@@ -389,6 +402,10 @@ Task<Status> AgentLink::ping(Deadline deadline) {
 }
 
 std::optional<Error> AgentLink::lost() const { return state_->lost; }
+
+void AgentLink::explain_end_with(std::function<Task<std::string>()> explain) {
+  state_->explain_end = std::move(explain);
+}
 
 void AgentLink::on_lost(std::function<void()> tell) {
   if (state_->lost) {

@@ -83,6 +83,8 @@ class AgentLink {
   std::optional<Error> lost() const;
   // Called once when the link is lost by itself, not by cut_off(), shut_down() or the destructor.
   void on_lost(std::function<void()> tell);
+  // Asked when the channel has ended, before anything fails: why, or empty when nothing is known.
+  void explain_end_with(std::function<Task<std::string>()> explain);
   // Ends every stream with this error and opens no more.
   void cut_off(Error why);
 

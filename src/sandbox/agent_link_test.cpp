@@ -205,6 +205,20 @@ TEST_F(AgentLinkTest, ChannelThatEnds_IsALostSandbox) {
   });
 }
 
+TEST_F(AgentLinkTest, ChannelThatEnds_SaysTheCauseWhereItIsKnown) {
+  answer_hello();
+  link_.explain_end_with([]() -> Task<std::string> { co_return "its memory limit was reached"; });
+  run([&]() -> Task<> {
+    (void)co_await link_.greet(Greeting::fresh, {}, Deadline::after(5s));
+    const std::string request = wire::encode(wire::ExecListRequest{});
+    auto stream = link_.open(request).value();
+    channel().say(std::string());
+    const auto event = co_await stream->next(Deadline::after(5s));
+    EXPECT_EQ(event.error().message, "the sandbox was lost: its memory limit was reached");
+    EXPECT_EQ(link_.lost()->message, event.error().message);
+  });
+}
+
 TEST_F(AgentLinkTest, ServerThatHasNoCredit_WaitsForIt) {
   answer_hello();
   run([&]() -> Task<> {

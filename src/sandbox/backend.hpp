@@ -22,6 +22,7 @@ namespace cloche {
 struct Evidence {
   std::uint64_t oom_kills = 0;
   std::optional<Bytes> memory_peak;
+  std::uint64_t refused_forks = 0;  // at the limit of processes and threads of the host; 0 where nobody counts them
 };
 
 // The walls of one sandbox. Destroying the object does not destroy the sandbox: it closes the channel and leaves the

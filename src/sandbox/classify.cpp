@@ -67,13 +67,14 @@ Outcome classify(const wire::ExecEnded& ended, std::uint64_t oom_kills) {
   return outcome;
 }
 
-Outcome killed_with_sandbox(std::chrono::microseconds wall, std::uint64_t oom_kills) {
+Outcome killed_with_sandbox(std::chrono::microseconds wall, std::uint64_t oom_kills, std::optional<Bytes> peak) {
   Outcome outcome;
   outcome.ending = Ending::memory_limit;
   outcome.signal = SIGKILL;
   outcome.exit_code = 128 + SIGKILL;
   outcome.wall = wall;
   outcome.oom_kills = oom_kills;
+  outcome.peak_memory = peak.value_or(Bytes{});
   return outcome;
 }
 

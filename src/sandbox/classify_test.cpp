@@ -50,6 +50,13 @@ TEST(Classify, StoppedByALimit_SaysWhichWhateverTheSignal) {
   EXPECT_EQ(classify(ended, 0).ending, Ending::output_limit);
 }
 
+TEST(Classify, KilledWithItsSandbox_HasTheSandboxesPeak) {
+  const auto outcome = killed_with_sandbox(std::chrono::milliseconds(5), 2, mib(64));
+  EXPECT_EQ(outcome.ending, Ending::memory_limit);
+  EXPECT_EQ(outcome.peak_memory, mib(64));
+  EXPECT_EQ(killed_with_sandbox({}, 1, std::nullopt).peak_memory, Bytes{});
+}
+
 TEST(Classify, MissingProgram_IsNotStartedAs127) {
   const auto outcome = classify({.end = wire::EndKind::not_started, .error = ENOENT, .failed_step = "execute"}, 0);
   EXPECT_EQ(outcome.ending, Ending::not_started);

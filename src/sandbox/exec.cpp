@@ -6,17 +6,33 @@
 
 namespace cloche {
 
-Task<std::uint64_t> OomLedger::claim(std::optional<std::uint64_t> counted, Suspicion suspicion) {
+Task<OomLedger::Claim> OomLedger::claim(std::optional<std::uint64_t> counted, Suspicion suspicion) {
+  Claim claim;
   std::uint64_t now = told_;
   if (counted) {
     now = *counted;
   } else if (suspicion == Suspicion::killed || enclosure_->has_cheap_evidence()) {
     auto evidence = co_await enclosure_->evidence();
-    if (evidence) now = evidence->oom_kills;
+    if (evidence) {
+      now = evidence->oom_kills;
+      claim.memory_peak = evidence->memory_peak;
+    }
   }
-  const std::uint64_t fresh = now > told_ ? now - told_ : 0;
+  claim.kills = now > told_ ? now - told_ : 0;
   told_ = std::max(told_, now);
-  co_return fresh;
+  co_return claim;
+}
+
+Task<std::string> OomLedger::cause_of_end() {
+  const std::uint64_t told = told_;
+  const auto evidence = co_await enclosure_->evidence();
+  if (evidence && evidence->oom_kills > told) co_return "its memory limit was reached";
+  // Elsewhere a program is refused a process, and the agent goes on.
+  const bool is_gvisor = enclosure_->kernel() == Kernel::own;
+  if (is_gvisor && evidence && evidence->refused_forks > 0) {
+    co_return "its processes needed more threads of the host than gVisor may have; run fewer at once";
+  }
+  co_return std::string();
 }
 
 namespace {
@@ -73,8 +89,8 @@ Task<Result<std::variant<ExecOutput, Outcome>>> Exec::next(Deadline deadline) {
       auto ended = wire::decode<wire::ExecEnded>(message->bytes);
       if (!ended) co_return fail(ErrorCode::protocol, "the sandbox's agent said something unknown of an exec");
       CLOCHE_CO_CHECK(see(*ended));
-      const std::uint64_t oom_kills = co_await ledger_->claim(ended->oom_kills, suspicion_of(*ended));
-      outcome_ = classify(*ended, oom_kills);
+      const OomLedger::Claim claim = co_await ledger_->claim(ended->oom_kills, suspicion_of(*ended));
+      outcome_ = classify(*ended, claim.kills);
       continue;
     }
     if (std::holds_alternative<StreamClosed>(*event)) {
@@ -92,10 +108,10 @@ Status Exec::see(wire::ExecEnded& ended) {
 }
 
 Task<Result<std::variant<ExecOutput, Outcome>>> Exec::on_lost(Error error) {
-  const std::uint64_t oom_kills = co_await ledger_->claim(std::nullopt, OomLedger::Suspicion::killed);
-  if (oom_kills == 0) co_return fail(std::move(error));
+  const OomLedger::Claim claim = co_await ledger_->claim(std::nullopt, OomLedger::Suspicion::killed);
+  if (claim.kills == 0) co_return fail(std::move(error));
   const auto wall = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - started_);
-  outcome_ = killed_with_sandbox(wall, oom_kills);
+  outcome_ = killed_with_sandbox(wall, claim.kills, claim.memory_peak);
   co_return std::variant<ExecOutput, Outcome>(*outcome_);
 }
 

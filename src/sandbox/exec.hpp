@@ -24,9 +24,16 @@ class OomLedger {
   // Whether the way a program ended can be a kill for memory at all.
   enum class Suspicion { none, killed };
 
-  // Kills that nobody was told of yet. `counted` is the agent's own count, where it has one; where it has none and
-  // asking the backend is dear, that is done on suspicion only.
-  Task<std::uint64_t> claim(std::optional<std::uint64_t> counted, Suspicion suspicion);
+  struct Claim {
+    std::uint64_t kills = 0;           // that no exec was told of yet
+    std::optional<Bytes> memory_peak;  // of the whole sandbox, where the backend was asked and knows it
+  };
+  // `counted` is the agent's own count, where it has one; where it has none and asking the backend is expensive, that
+  // is done on suspicion only.
+  Task<Claim> claim(std::optional<std::uint64_t> counted, Suspicion suspicion);
+
+  // Why a sandbox whose agent has ended did so: memory or processes; empty when the kernel counted neither.
+  Task<std::string> cause_of_end();
 
  private:
   std::shared_ptr<Enclosure> enclosure_;

@@ -52,7 +52,11 @@ std::vector<wire::Rlimit> rlimits(const ExecSpec& spec, const Limits& limits, Ke
     by_resource[resource] = {static_cast<std::uint32_t>(resource), soft, hard};
   };
   set(RLIMIT_CORE, 0, 0);
-  if (kernel == Kernel::shared) {
+  if (kernel == Kernel::own) {
+    // gVisor counts processes and threads of each user, and programs have one that nothing else has. Outside, the
+    // kernel counts gVisor's own threads, which says nothing of how many there are inside.
+    set(RLIMIT_NPROC, limits.pids, limits.pids);
+  } else {
     // Counted beyond the sandbox: without these, one could use up what all have.
     set(RLIMIT_MSGQUEUE, 256 * 1024, 256 * 1024);
     set(RLIMIT_SIGPENDING, 4096, 4096);

@@ -71,7 +71,9 @@ LiveSandbox::LiveSandbox(std::shared_ptr<Enclosure> enclosure, std::unique_ptr<A
     : enclosure_(std::move(enclosure)),
       ledger_(std::make_shared<OomLedger>(enclosure_)),
       link_(std::move(link)),
-      limits_(enclosure_->spec().limits) {}
+      limits_(enclosure_->spec().limits) {
+  link_->explain_end_with([ledger = ledger_] { return ledger->cause_of_end(); });
+}
 
 Task<Result<std::unique_ptr<LiveSandbox>>> LiveSandbox::open(std::unique_ptr<Enclosure> enclosure, Greeting greeting,
                                                              Deadline deadline) {

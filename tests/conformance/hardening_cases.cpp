@@ -127,25 +127,6 @@ CONFORMANCE(Devices_AreTheHarmlessOnes) {
   });
 }
 
-CONFORMANCE(Processes_AreLimited) {
-  if (fake_has_no("walls")) return;
-  if (target().is_gvisor())
-    CLOCHE_DOES_NOT_APPLY("gVisor counts its own threads in; see the limit's test in the oci backend");
-  in_sandbox([](LiveSandbox& sandbox) -> Task<> {
-    const auto ran = co_await run_python(sandbox,
-                                         "import os, time\n"
-                                         "n = 0\n"
-                                         "try:\n"
-                                         "    while n < 500:\n"
-                                         "        if os.fork() == 0:\n"
-                                         "            time.sleep(60); os._exit(0)\n"
-                                         "        n += 1\n"
-                                         "except OSError: pass\n"
-                                         "print(40 <= n <= 64, n)\n");
-    EXPECT_THAT(ran.out, HasSubstr("True"));
-  });
-}
-
 CONFORMANCE(FilesAndPlaces_AreLimitedInSize) {
   if (fake_has_no("walls")) return;
   auto roomy = spec();
@@ -215,51 +196,6 @@ CONFORMANCE(LimitsOfALivingSandbox_CanBeChanged) {
     absurd.memory = {1};
     auto refused = co_await sandbox.set_limits(absurd);
     EXPECT_FALSE(refused);
-  });
-}
-
-CONFORMANCE(NeighbourThatUsesUpQueuesAndSignals_LeavesOthersTheirs) {
-  if (fake_has_no("neighbours")) return;
-  if (target().is_gvisor()) CLOCHE_DOES_NOT_APPLY("each sandbox has a kernel of its own that counts these");
-  if (target().backend == "docker") CLOCHE_DOES_NOT_APPLY("the uids of an engine are the same for all its sandboxes");
-  // Takes as many message queues and pending signals as it gets, says how many, and keeps them until its input ends.
-  const std::string greedy = R"(
-import ctypes, signal, sys
-libc = ctypes.CDLL(None, use_errno=True)
-queues = 0
-while queues < 5000 and libc.mq_open(b'/q%d' % queues, 0o102, 0o600, None) >= 0: queues += 1
-signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGRTMIN})
-class Value(ctypes.Union): _fields_ = [('p', ctypes.c_void_p)]
-import os
-pending = 0
-while pending < 200000 and libc.sigqueue(os.getpid(), int(signal.SIGRTMIN), Value()) == 0: pending += 1
-print(queues, pending, flush=True)
-sys.stdin.read()
-)";
-  run([&]() -> Task<> {
-    auto first = co_await create(spec());
-    auto second = co_await create(spec());
-    EXPECT_TRUE(first && second);
-    if (!first || !second) co_return;
-    ExecSpec hog;
-    hog.argv = {"python3", "-c", greedy};
-    hog.stdin_mode = Stdin::stream;
-    auto held = co_await (*first)->start(std::move(hog), Deadline::after(60s));
-    EXPECT_TRUE(held);
-    auto said = co_await (*held)->next(Deadline::after(60s));
-    const auto* output = said ? std::get_if<ExecOutput>(&*said) : nullptr;
-    EXPECT_NE(output, nullptr);
-    ExecSpec modest;
-    modest.argv = {"python3", "-c", greedy};
-    auto ran = co_await (*second)->run(std::move(modest), Deadline::after(60s));
-    EXPECT_TRUE(ran) << ran.error().message;
-    if (ran && output != nullptr) {
-      EXPECT_EQ(ran->out, output->bytes) << ran->err;
-    }
-    auto gone = co_await (*first)->destroy(Deadline::after(60s));
-    EXPECT_TRUE(gone);
-    gone = co_await (*second)->destroy(Deadline::after(60s));
-    EXPECT_TRUE(gone);
   });
 }
 

@@ -19,7 +19,7 @@ struct ApiVersion {
 Result<ApiVersion> parse_api_version(std::string_view text);
 std::string to_string(ApiVersion version);
 
-// Older engines ignore NanoCpus and Mounts without a word, and so would lose a limit.
+// Older engines ignore Mounts without a word.
 inline constexpr ApiVersion oldest_api{1, 25};
 // The version whose meaning the calls are written for. Newer engines speak it too.
 inline constexpr ApiVersion preferred_api{1, 41};

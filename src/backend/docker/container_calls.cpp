@@ -29,7 +29,12 @@ ContainerDetails details_of(const json::value& said) {
   details.labels = json::text_map(json::find(said, "Config", "Labels"));
   details.runtime = json::text(json::find(said, "HostConfig", "Runtime"));
   details.memory = static_cast<std::uint64_t>(json::number(json::find(said, "HostConfig", "Memory")));
-  details.nano_cpus = static_cast<std::uint64_t>(json::number(json::find(said, "HostConfig", "NanoCpus")));
+  const auto period = json::number(json::find(said, "HostConfig", "CpuPeriod"));
+  const auto quota = json::number(json::find(said, "HostConfig", "CpuQuota"));
+  if (period > 0) details.cpus = static_cast<double>(quota) / static_cast<double>(period);
+  // Of a container that an earlier release made.
+  const auto nano_cpus = json::number(json::find(said, "HostConfig", "NanoCpus"));
+  if (nano_cpus > 0) details.cpus = static_cast<double>(nano_cpus) / 1e9;
   details.pids = json::number(json::find(said, "HostConfig", "PidsLimit"));
   return details;
 }

@@ -26,7 +26,7 @@ struct ContainerDetails {
   std::string runtime;
   LabelMap labels;
   std::uint64_t memory = 0;
-  std::uint64_t nano_cpus = 0;
+  double cpus = 0;
   std::int64_t pids = 0;
 };
 

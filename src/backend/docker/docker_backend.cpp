@@ -9,6 +9,8 @@
 #include "backend/docker/hardening.hpp"
 #include "backend/docker/labels.hpp"
 #include "backend/docker/reaper.hpp"
+#include "backend/kernel/cpu_share.hpp"
+#include "backend/kernel/host_counters.hpp"
 #include "core/fault_point.hpp"
 #include "core/log.hpp"
 
@@ -240,8 +242,10 @@ Task<Result<std::unique_ptr<Enclosure>>> DockerBackend::take_up(ContainerSummary
   parts.runtime = details.runtime;
   // The label says how it was made; limits may have been changed since.
   parts.spec.limits.memory = Bytes{details.memory};
-  parts.spec.limits.cpus = static_cast<double>(details.nano_cpus) / 1e9;
-  parts.spec.limits.pids = sandbox_pids(details.pids, details.runtime);
+  // The engine has the share in whole microseconds.
+  if (cpu_share(details.cpus) != cpu_share(parts.spec.limits.cpus)) parts.spec.limits.cpus = details.cpus;
+  // With gVisor the engine's figure is of other threads.
+  if (details.runtime != gvisor) parts.spec.limits.pids = static_cast<std::uint32_t>(details.pids);
   CLOCHE_CO_TRY(http::Upgrade attached, co_await attach_container(*engine_, container.id, deadline));
   co_return create_enclosure(engine_, std::move(parts), std::move(attached), std::move(held));
 }
@@ -260,6 +264,8 @@ Task<std::vector<Finding>> DockerBackend::examine(Deadline deadline) {
     auto started = co_await try_runtime(runtime, deadline);
     findings.push_back(runtime_finding(runtime, started, chosen && runtime == *chosen));
   }
+  // Only then is its kernel this one.
+  if (std::holds_alternative<http::UnixEndpoint>(engine_->endpoint())) findings.push_back(examine_host_counters());
   co_return findings;
 }
 

@@ -493,7 +493,8 @@ json::object labelled(const std::map<std::string, std::string>& labels) {
   return json::object{
       {"Labels", std::move(all)},
       {"HostConfig",
-       json::object{{"Memory", 64 << 20}, {"NanoCpus", 250'000'000}, {"PidsLimit", 99}, {"Runtime", "runc"}}}};
+       json::object{
+           {"Memory", 64 << 20}, {"CpuPeriod", 10'000}, {"CpuQuota", 2'500}, {"PidsLimit", 99}, {"Runtime", "runc"}}}};
 }
 
 TEST_F(BackendOverFakeEngine, ContainerThatAKilledProcessAskedFor_IsRemovedWhenItTurnsUpLater) {

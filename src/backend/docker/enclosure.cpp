@@ -38,7 +38,8 @@ class DockerEnclosure final : public Enclosure {
       : engine_(std::move(engine)),
         parts_(std::move(parts)),
         channel_(std::move(attached), parts_.id.value),
-        held_(std::move(held)) {}
+        held_(std::move(held)),
+        most_tasks_(engine_pids(parts_.spec.limits.pids, parts_.runtime)) {}
 
   const SandboxId& id() const override { return parts_.id; }
   const SandboxSpec& spec() const override { return parts_.spec; }
@@ -59,6 +60,7 @@ class DockerEnclosure final : public Enclosure {
   ContainerParts parts_;
   AttachedChannel channel_;
   HeldId held_;
+  std::int64_t most_tasks_;  // of the container, as it was made
 };
 
 Task<Status> DockerEnclosure::set_limits(const Limits& limits) {
@@ -67,9 +69,16 @@ Task<Status> DockerEnclosure::set_limits(const Limits& limits) {
   const Limits before = parts_.spec.limits;
   if (same_resources(wanted, before)) co_return Status{};
   if (parts_.runtime == gvisor) {
-    co_return fail(ErrorCode::unsupported,
-                   "sandbox " + parts_.id.value +
-                       ": the runtime runsc cannot change the limits of a living sandbox; make a new one");
+    // Processes are limited inside, by what each program is started with.
+    const bool is_enforced_inside = wanted.memory == before.memory && wanted.cpus == before.cpus &&
+                                    engine_pids(wanted.pids, parts_.runtime) <= most_tasks_;
+    if (!is_enforced_inside) {
+      co_return fail(ErrorCode::unsupported,
+                     "sandbox " + parts_.id.value +
+                         ": the runtime runsc cannot change the limits of a living sandbox; make a new one");
+    }
+    parts_.spec.limits.pids = wanted.pids;
+    co_return Status{};
   }
   const Deadline deadline = Deadline::after(limits_time);
   CLOCHE_CO_TRY(const ApiVersion version, co_await engine_->api_version(deadline));

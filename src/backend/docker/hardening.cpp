@@ -3,19 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "backend/docker/engine_facts.hpp"
+#include "backend/kernel/cpu_share.hpp"
+#include "backend/kernel/host_tasks.hpp"
 #include "backend/kernel/proc_paths.hpp"
 #include "backend/kernel/seccomp.hpp"
 
 namespace cloche::docker {
 
 namespace {
-
-// runsc's own threads run in the sandbox's cgroup and count: about 40 when idle, and more with each core. With too few
-// of them its kernel panics under programs that fork a lot.
-constexpr std::int64_t gvisor_threads = 192;
 
 bool is_at_or_below(std::string_view path, std::string_view place) {
   return path == place || (path.starts_with(place) && path.size() > place.size() && path[place.size()] == '/');
@@ -94,18 +91,16 @@ json::object host_config(const SandboxSpec& spec, const ContainerPlan& plan) {
 }  // namespace
 
 std::int64_t engine_pids(std::uint32_t pids, std::string_view runtime) {
-  return std::int64_t{pids} + (runtime == gvisor ? gvisor_threads : 0);
-}
-
-std::uint32_t sandbox_pids(std::int64_t pids, std::string_view runtime) {
-  return static_cast<std::uint32_t>(std::max<std::int64_t>(pids - (runtime == gvisor ? gvisor_threads : 0), 0));
+  return runtime == gvisor ? gvisor_host_tasks(pids) : pids;
 }
 
 json::object resource_limits(const Limits& limits, std::string_view runtime) {
-  // Memory and swap together may be no more than memory alone: no swap.
+  const CpuShare cpu = cpu_share(limits.cpus);
+  // Memory and swap together may be no more than memory alone: no swap. Not NanoCpus: its period is the kernel's usual.
   return {{"Memory", limits.memory.count},
           {"MemorySwap", limits.memory.count},
-          {"NanoCpus", std::llround(limits.cpus * 1e9)},
+          {"CpuPeriod", cpu.period_us},
+          {"CpuQuota", cpu.quota_us},
           {"PidsLimit", engine_pids(limits.pids, runtime)}};
 }
 

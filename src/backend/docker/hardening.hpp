@@ -30,9 +30,9 @@ json::object container_body(const SandboxSpec& spec, const ContainerPlan& plan);
 // Memory, cpus and pids, for creation and for POST /containers/{id}/update alike.
 json::object resource_limits(const Limits& limits, std::string_view runtime);
 
-// The pids limit that the engine is told, and back.
+// The pids limit of the container. With gVisor it counts threads of gVisor's kernel, and the limit that a sandbox asks
+// for is enforced inside.
 std::int64_t engine_pids(std::uint32_t pids, std::string_view runtime);
-std::uint32_t sandbox_pids(std::int64_t pids, std::string_view runtime);
 
 // A volume that an image declares would be a writable place without any limit. An empty read-only tmpfs goes over each
 // of them; `unsupported` for one where that would hide what the sandbox stands on.

@@ -52,17 +52,18 @@ TEST(Hardening, Limits_HaveNoSwapAndExactNumbers) {
   const json::value body = body_of(sample());
   EXPECT_EQ(json::number(&at(body, "Memory")), 128 << 20);
   EXPECT_EQ(json::number(&at(body, "MemorySwap")), 128 << 20);
-  EXPECT_EQ(json::number(&at(body, "NanoCpus")), 500'000'000);
+  EXPECT_EQ(json::number(&at(body, "CpuPeriod")), 10'000);
+  EXPECT_EQ(json::number(&at(body, "CpuQuota")), 5'000);
   EXPECT_EQ(json::number(&at(body, "PidsLimit")), 64);
   EXPECT_EQ(json::number(&at(body, "ShmSize")), 16 << 20);
 }
 
 TEST(Hardening, Gvisor_GetsRoomForItsOwnThreads) {
-  EXPECT_EQ(engine_pids(64, "runsc"), 256);
   EXPECT_EQ(engine_pids(64, "runc"), 64);
-  EXPECT_EQ(sandbox_pids(256, "runsc"), 64u);
-  EXPECT_EQ(sandbox_pids(64, "crun"), 64u);
-  EXPECT_EQ(sandbox_pids(0, "runsc"), 0u);
+  EXPECT_EQ(engine_pids(8, "runsc"), 512);
+  EXPECT_EQ(engine_pids(128, "runsc"), 4352);
+  EXPECT_EQ(engine_pids(1000, "runsc"), 8256);
+  EXPECT_EQ(engine_pids(32768, "runsc"), 262'400);
 }
 
 TEST(Hardening, WritablePlaces_AreSizedAndNoDevices) {

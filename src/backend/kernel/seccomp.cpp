@@ -48,8 +48,7 @@ constexpr std::string_view processes = R"(
 constexpr std::string_view waiting_and_time = R"(
     adjtimex alarm clock_adjtime clock_adjtime64 clock_getres clock_getres_time64 clock_gettime clock_gettime64
     clock_nanosleep clock_nanosleep_time64 epoll_create epoll_create1 epoll_ctl epoll_ctl_old epoll_pwait
-    epoll_pwait2 epoll_wait epoll_wait_old eventfd eventfd2 getitimer getrandom gettimeofday io_cancel io_destroy
-    io_getevents io_pgetevents io_pgetevents_time64 io_setup io_submit nanosleep _newselect pipe pipe2 poll ppoll
+    epoll_pwait2 epoll_wait epoll_wait_old eventfd eventfd2 getitimer getrandom gettimeofday nanosleep _newselect pipe pipe2 poll ppoll
     ppoll_time64 pselect6 pselect6_time64 select setitimer time timer_create timer_delete timer_getoverrun
     timer_gettime timer_gettime64 timer_settime timer_settime64 timerfd_create timerfd_gettime timerfd_gettime64
     timerfd_settime timerfd_settime64 times)";
@@ -118,6 +117,13 @@ json::object seccomp_profile(SeccompDialect dialect) {
   json::object clone3 = rule({"clone3"}, dialect == SeccompDialect::gvisor ? allow : "SCMP_ACT_ERRNO");
   if (dialect == SeccompDialect::linux_kernel) clone3["errnoRet"] = ENOSYS;
   rules.push_back(std::move(clone3));
+
+  // A context of asynchronous I/O takes of what the whole host has (fs.aio-max-nr). "Not there" makes programs use
+  // threads. gVisor's contexts are its own.
+  json::object aio = rule({"io_cancel", "io_destroy", "io_getevents", "io_pgetevents", "io_setup", "io_submit"},
+                          dialect == SeccompDialect::gvisor ? allow : "SCMP_ACT_ERRNO");
+  if (dialect == SeccompDialect::linux_kernel) aio["errnoRet"] = ENOSYS;
+  rules.push_back(std::move(aio));
 
   // The machine's own alone: system calls of its 32-bit ancestor are a second kernel surface, and putting a filter for
   // them together costs every sandbox 10 ms. A program that makes one is killed.

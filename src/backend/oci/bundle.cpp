@@ -13,6 +13,9 @@ namespace {
 
 namespace json = boost::json;
 
+// All sandboxes share what the kernel has (kernel.pty.max).
+constexpr std::string_view most_terminals = "max=64";
+
 json::array strings(std::initializer_list<std::string_view> texts) {
   json::array list;
   for (const std::string_view text : texts) list.emplace_back(json::string(text));
@@ -44,9 +47,8 @@ json::object process(const SandboxSpec& spec, const BundleParts& parts) {
   for (const std::string& argument : parts.agent_arguments) arguments.emplace_back(argument);
   // All that the agent needs to start programs as another user and to stop them. They themselves have none.
   const json::array capabilities = strings({"CAP_SETUID", "CAP_SETGID", "CAP_KILL"});
-  const std::uint64_t open_files =
-      std::max<std::uint64_t>(spec.limits.open_files, 4096);  // the agent's; it lowers the programs'
-  return {
+  const std::uint64_t open_files = agent_open_files(spec.limits);
+  json::object process = {
       {"terminal", false},
       {"user", json::object{{"uid", 0}, {"gid", 0}}},
       {"args", std::move(arguments)},
@@ -57,11 +59,16 @@ json::object process(const SandboxSpec& spec, const BundleParts& parts) {
                                     {"permitted", capabilities},
                                     {"inheritable", json::array()},
                                     {"ambient", json::array()}}},
-      {"rlimits", json::array{json::object{{"type", "RLIMIT_CORE"}, {"hard", 0}, {"soft", 0}},
-                              json::object{{"type", "RLIMIT_NOFILE"}, {"hard", open_files}, {"soft", open_files}}}},
       {"noNewPrivileges", true},
       {"oomScoreAdj", 0},
   };
+  // In a namespace that is entered they are inherited from the runtime.
+  if (parts.user_namespace.empty()) {
+    process["rlimits"] =
+        json::array{json::object{{"type", "RLIMIT_CORE"}, {"hard", 0}, {"soft", 0}},
+                    json::object{{"type", "RLIMIT_NOFILE"}, {"hard", open_files}, {"soft", open_files}}};
+  }
+  return process;
 }
 
 json::array mounts(const SandboxSpec& spec, const BundleParts& parts) {
@@ -75,7 +82,7 @@ json::array mounts(const SandboxSpec& spec, const BundleParts& parts) {
   list.push_back(mount("/proc", "proc", "proc", std::move(proc)));
   list.push_back(mount("/dev", "tmpfs", "tmpfs", strings({"nosuid", "strictatime", "mode=755", "size=65536"})));
   list.push_back(mount("/dev/pts", "devpts", "devpts",
-                       strings({"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"})));
+                       strings({"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", most_terminals})));
   list.push_back(tmpfs("/dev/shm", spec.limits.shm_dir, {"noexec", "mode=1777"}));
   list.push_back(mount("/dev/mqueue", "mqueue", "mqueue", strings({"nosuid", "noexec", "nodev"})));
   list.push_back(tmpfs("/tmp", spec.limits.tmp_dir, {"mode=1777"}));
@@ -88,12 +95,15 @@ json::array mounts(const SandboxSpec& spec, const BundleParts& parts) {
 json::object linux_part(const BundleParts& parts) {
   const json::array ids = {json::object{{"containerID", 0}, {"hostID", parts.uids.first()}, {"size", UidRange::size}}};
   json::array namespaces;
-  for (const char* kind : {"pid", "mount", "ipc", "uts", "network", "user", "cgroup"}) {
+  for (const char* kind : {"pid", "mount", "ipc", "uts", "network", "cgroup"}) {
     namespaces.push_back(json::object{{"type", kind}});
   }
+  json::object user = {{"type", "user"}};
+  if (!parts.user_namespace.empty()) user["path"] = parts.user_namespace;
+  namespaces.push_back(std::move(user));
   json::object part = {
       {"namespaces", std::move(namespaces)},
-      {"uidMappings", ids},
+      {"uidMappings", ids},  // also of a namespace that is made already: runc insists on it
       {"gidMappings", ids},
       {"maskedPaths", json::array(masked_paths.begin(), masked_paths.end())},
       {"readonlyPaths", json::array(read_only_paths.begin(), read_only_paths.end())},
@@ -104,6 +114,8 @@ json::object linux_part(const BundleParts& parts) {
 }
 
 }  // namespace
+
+std::uint64_t agent_open_files(const Limits& limits) { return std::max<std::uint64_t>(limits.open_files, 4096); }
 
 json::object make_bundle(const SandboxSpec& spec, const BundleParts& parts) {
   return {

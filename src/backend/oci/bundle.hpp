@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "backend/oci/root_plan.hpp"
 #include "backend/kernel/seccomp.hpp"
+#include "backend/oci/root_plan.hpp"
 #include "backend/oci/uid_ranges.hpp"
 #include "sandbox/spec.hpp"
 
@@ -26,7 +26,8 @@ struct BundleParts {
   std::vector<BundleBind> mounts;            // the caller's
   std::vector<std::string> agent_arguments;  // after its name
   UidRange uids;
-  std::string cgroup_path;  // empty: the runtime leaves cgroups alone
+  std::string user_namespace;  // path of one that is made already; empty: the runtime makes it
+  std::string cgroup_path;     // empty: the runtime leaves cgroups alone
   SeccompDialect seccomp = SeccompDialect::linux_kernel;
   enum class ProcOptions { plain, hide_processes };
   // Hidden, a program sees only processes of its own user.
@@ -35,6 +36,9 @@ struct BundleParts {
 
 // Where the agent is in every sandbox.
 inline constexpr std::string_view agent_target = "/.cloche/agent";
+
+// How many files the agent may have open; it lowers the limit for programs.
+std::uint64_t agent_open_files(const Limits& limits);
 
 boost::json::object make_bundle(const SandboxSpec& spec, const BundleParts& parts);
 

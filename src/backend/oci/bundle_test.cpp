@@ -61,6 +61,13 @@ TEST(Bundle, Namespaces_AreAllNew) {
   EXPECT_THAT(namespaces, Not(HasSubstr("path")));
 }
 
+TEST(Bundle, UserNamespaceThatIsMadeAlready_IsEntered) {
+  BundleParts made = parts();
+  made.user_namespace = "/proc/7/fd/9";
+  const std::string namespaces = json::serialize(make_bundle({}, made).at("linux").at("namespaces"));
+  EXPECT_THAT(namespaces, HasSubstr(R"({"type":"user","path":"/proc/7/fd/9"})"));
+}
+
 TEST(Bundle, WritablePlaces_HaveTheirLimits) {
   SandboxSpec spec;
   spec.work_dir = "/work";

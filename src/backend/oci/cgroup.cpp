@@ -184,6 +184,10 @@ Result<bool> Cgroup::holds(pid_t pid) const {
 Result<Evidence> Cgroup::evidence() const {
   Evidence evidence;
   for (const CgroupPlace& place : places_) {
+    if (place.has("pids")) {
+      const auto events = read_file(place.directory + "/pids.events");  // since Linux 4.3
+      if (events) evidence.refused_forks = counter(*events, "max").value_or(0);
+    }
     if (!place.has("memory")) continue;
     const bool v1 = place.version == CgroupVersion::v1;
     CLOCHE_TRY(const std::string events, read_file(place.directory + (v1 ? "/memory.oom_control" : "/memory.events")));

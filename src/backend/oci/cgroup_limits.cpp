@@ -2,9 +2,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 
+#include "backend/kernel/cpu_share.hpp"
 #include "backend/oci/cgroup.hpp"
 #include "backend/oci/files.hpp"
 
@@ -16,8 +16,6 @@ struct Setting {
   std::string path;
   std::string value;
 };
-
-constexpr std::uint64_t cpu_period = 100'000;  // microseconds, the kernel's default
 
 std::string trimmed(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
@@ -80,15 +78,23 @@ Status add_memory(const CgroupPlace& place, Bytes memory, std::vector<Setting>& 
   return {};
 }
 
+// What was not used of a period may be used later, up to one period's share (Linux 5.14). The average stays. A burst
+// may never be more than the quota, so it goes before the quota changes.
 void add_cpu(const CgroupPlace& place, double cpus, std::vector<Setting>& settings) {
-  const auto quota = static_cast<std::uint64_t>(std::llround(cpus * static_cast<double>(cpu_period)));
-  const std::string period = std::to_string(cpu_period);
-  if (place.version == CgroupVersion::v2) {
-    settings.push_back({place.directory + "/cpu.max", (cpus == 0 ? "max" : std::to_string(quota)) + " " + period});
+  const CpuShare share = cpu_share(cpus);
+  const std::string quota = std::to_string(share.quota_us);
+  const std::string period = std::to_string(share.period_us);
+  const bool v2 = place.version == CgroupVersion::v2;
+  const std::string burst = place.directory + (v2 ? "/cpu.max.burst" : "/cpu.cfs_burst_us");
+  const bool has_burst = path_exists(burst);
+  if (has_burst) settings.push_back({burst, "0"});
+  if (v2) {
+    settings.push_back({place.directory + "/cpu.max", (cpus == 0 ? "max" : quota) + " " + period});
   } else {
     settings.push_back({place.directory + "/cpu.cfs_period_us", period});
-    settings.push_back({place.directory + "/cpu.cfs_quota_us", cpus == 0 ? "-1" : std::to_string(quota)});
+    settings.push_back({place.directory + "/cpu.cfs_quota_us", cpus == 0 ? "-1" : quota});
   }
+  if (has_burst && cpus > 0) settings.push_back({burst, quota});
 }
 
 Status apply(const Setting& setting) {

@@ -175,8 +175,37 @@ TEST_F(V2Files, Limits_AreWrittenWithoutSwap) {
   ASSERT_TRUE(set) << set.error().message;
   EXPECT_EQ(read(dir + "memory.max"), "134217728");
   EXPECT_EQ(read(dir + "memory.swap.max"), "0");
-  EXPECT_EQ(read(dir + "cpu.max"), "50000 100000");
+  EXPECT_EQ(read(dir + "cpu.max"), "5000 10000");
+  EXPECT_EQ(read(dir + "cpu.max.burst"), "absent");  // a kernel before 5.14
   EXPECT_EQ(read(dir + "pids.max"), "64");
+}
+
+TEST_F(V2Files, ShareOfTheCpu_HasAShortPeriodAndABurst) {
+  const auto tree = CgroupTree::open(layout_, "0::/\n", "inst");
+  const std::string dir = "cloche/inst/s1/";
+  const auto set = [&](double cpus) {
+    for (const char* file : {"memory.max", "memory.swap.max", "cpu.max", "cpu.max.burst", "pids.max"}) {
+      write(dir + file, "");
+    }
+    write(dir + "memory.current", "4096\n");
+    EXPECT_TRUE(tree->at("s1").set_limits({mib(128), cpus, 64}));
+    return read(dir + "cpu.max");
+  };
+  EXPECT_EQ(set(0.2), "5000 25000");
+  EXPECT_EQ(set(0.02), "2000 100000");
+  EXPECT_EQ(set(0), "max 100000");
+  EXPECT_EQ(read(dir + "cpu.max.burst"), "0");
+  EXPECT_EQ(set(1.5), "15000 10000");
+}
+
+TEST_F(V2Files, BurstOfTheCpu_IsGoneWhileTheShareChanges) {
+  const auto tree = CgroupTree::open(layout_, "0::/\n", "inst");
+  const std::string dir = "cloche/inst/s1/";
+  for (const char* file : {"memory.max", "memory.swap.max", "cpu.max", "pids.max"}) write(dir + file, "");
+  write(dir + "memory.current", "4096\n");
+  write(dir + "cpu.max.burst", "9");
+  ASSERT_TRUE(tree->at("s1").set_limits({mib(128), 1.5, 64}));
+  EXPECT_EQ(read(dir + "cpu.max.burst"), "15000");
 }
 
 TEST_F(V2Files, MemoryInUse_IsNotLimitedAway) {
@@ -191,10 +220,12 @@ TEST_F(V2Files, Evidence_IsReadFromEvents) {
   const auto tree = CgroupTree::open(layout_, "0::/\n", "inst");
   write("cloche/inst/s1/memory.events", "low 0\nhigh 0\nmax 17\noom 3\noom_kill 2\noom_group_kill 0\n");
   write("cloche/inst/s1/memory.peak", "1048576\n");
+  write("cloche/inst/s1/pids.events", "max 5\n");
   const auto evidence = tree->at("s1").evidence();
   ASSERT_TRUE(evidence);
   EXPECT_EQ(evidence->oom_kills, 2u);
   EXPECT_EQ(evidence->memory_peak, mib(1));
+  EXPECT_EQ(evidence->refused_forks, 5u);
 }
 
 TEST_F(V2Files, ControllerThatIsNotThere_IsNamed) {

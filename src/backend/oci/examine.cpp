@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "backend/kernel/host_counters.hpp"
 #include "backend/oci/files.hpp"
 #include "backend/oci/private_mounts.hpp"
 #include "backend/oci/probe.hpp"
@@ -113,6 +114,7 @@ std::vector<Finding> examine_host(Host& host, const Watch& watch) {
   findings.push_back(examine_limits(host));
   findings.push_back(examine_swap());
   findings.push_back(examine_user_namespaces());
+  findings.push_back(examine_host_counters());
   findings.push_back(examine_directory("state_dir", host.options().state_dir));
   findings.push_back(examine_directory("run_dir", host.options().run_dir));
   findings.push_back(examine_reach(host));

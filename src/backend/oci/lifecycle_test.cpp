@@ -487,8 +487,8 @@ TEST(Examine, ThisHost_HasAFindingForEachThing) {
     text += finding.name + ": " + finding.detail + "\n";
     EXPECT_EQ(finding.level == Finding::Level::good, finding.advice.empty()) << finding.name;
   }
-  for (const char* name : {"root", "cgroups", "limits", "swap", "user namespaces", "state_dir", "uid ranges", "agent",
-                           "runtime crun", "runtime runc", "runtime runsc", "runtime auto"}) {
+  for (const char* name : {"root", "cgroups", "limits", "swap", "user namespaces", "kernel counters", "state_dir",
+                           "uid ranges", "agent", "runtime crun", "runtime runc", "runtime runsc", "runtime auto"}) {
     EXPECT_THAT(text, HasSubstr(std::string(name) + ": "));
   }
   EXPECT_EQ(bench.leftovers(), "");

@@ -98,9 +98,8 @@ const std::vector<RuntimeTraits>& known_runtimes() {
           .package = "runsc",
           .seccomp = SeccompDialect::gvisor,
           .proc = BundleParts::ProcOptions::plain,  // gVisor's /proc knows no hidepid
-          // gVisor's kernel and file server are processes of some 30 threads in the same cgroup, more when programs
-          // block; with 64 in all it panics under a program that forks much.
-          .own_threads = 192,
+          .user_namespace = RuntimeTraits::UserNamespace::made,
+          .processes = RuntimeTraits::Processes::counted_inside,
           .least_memory = mib(32),
           .kernel = Kernel::own,
       },
@@ -192,6 +191,7 @@ Result<pid_t> start_sandbox(const Runtime& runtime, RuntimeStart start, Deadline
   command.err = start.err;
   command.entrance = start.entrance;
   command.private_mounts = std::move(start.private_mounts);
+  command.limits = std::move(start.limits);
   CLOCHE_TRY(const CommandEnd end, run_command(command, deadline));
   const std::string& name = runtime.name;
   if (end.exit_code != 0) {

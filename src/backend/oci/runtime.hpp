@@ -16,6 +16,7 @@
 #include "backend/oci/bundle.hpp"
 #include "backend/oci/cgroup.hpp"
 #include "backend/oci/private_mounts.hpp"
+#include "backend/oci/subprocess.hpp"
 #include "core/deadline.hpp"
 #include "core/result.hpp"
 #include "sandbox/kernel.hpp"
@@ -32,8 +33,12 @@ struct RuntimeTraits {
   Cgroups cgroups = Cgroups::left_alone;
   enum class Hybrid { accepts, refuses };  // a v2 hierarchy with controllers beside v1
   Hybrid hybrid = Hybrid::accepts;
-  std::uint32_t own_threads = 0;  // that count as the sandbox's processes, beyond what the caller allowed
-  Bytes least_memory;             // below this not even the runtime's own part fits
+  // Whether it enters a user namespace that is made before, or makes one. What gVisor counts is the sandbox's alone.
+  enum class UserNamespace { entered, made };
+  UserNamespace user_namespace = UserNamespace::entered;
+  enum class Processes { counted_by_cgroup, counted_inside };  // inside: the cgroup counts threads of gVisor's kernel
+  Processes processes = Processes::counted_by_cgroup;
+  Bytes least_memory;  // below this not even the runtime's own part fits
   Kernel kernel = Kernel::shared;
 };
 
@@ -63,6 +68,7 @@ struct RuntimeStart {
   int err = -1;
   const CgroupEntrance* entrance = nullptr;
   std::vector<MountStep> private_mounts;
+  std::vector<ResourceLimit> limits;  // of the runtime, and so of the agent
 };
 
 // The runtimes of this host, looked for once.

@@ -1,20 +1,24 @@
 #include "backend/oci/sandbox_maker.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <cerrno>
+#include <optional>
 #include <thread>
 
+#include "backend/kernel/host_tasks.hpp"
 #include "backend/oci/bundle.hpp"
 #include "backend/oci/files.hpp"
 #include "backend/oci/private_mounts.hpp"
 #include "backend/oci/root_layout.hpp"
 #include "backend/oci/root_skeleton.hpp"
 #include "backend/oci/subprocess.hpp"
+#include "backend/oci/user_namespace.hpp"
 #include "core/fault_point.hpp"
 #include "core/log.hpp"
 
@@ -93,6 +97,7 @@ class Making {
     fault_point("backend.make.uids");
     record_.uid_slot = parts.uids.slot;
     CLOCHE_CHECK(write_record(files_.record, record_));
+    CLOCHE_TRY(const std::optional<UserNamespace> users, make_user_namespace(parts));
     CLOCHE_CHECK(write_file(files_.config, boost::json::serialize(make_bundle(record_.spec, parts)), 0600));
     CLOCHE_CHECK(make_fifos(files_.to_agent, files_.from_agent));
 
@@ -156,6 +161,14 @@ class Making {
     return parts;
   }
 
+  // Open until the runtime has entered it.
+  Result<std::optional<UserNamespace>> make_user_namespace(BundleParts& parts) const {
+    if (runtime_.traits->user_namespace == RuntimeTraits::UserNamespace::made) return std::optional<UserNamespace>();
+    CLOCHE_TRY(UserNamespace made, UserNamespace::make(parts.uids));
+    parts.user_namespace = made.path();
+    return std::optional(std::move(made));
+  }
+
   static Result<BundleBind> show(Stage& stage, const std::string& source, const std::string& target, PathKind kind,
                                  Access access) {
     CLOCHE_TRY(const bool noexec, is_noexec(source));
@@ -179,6 +192,12 @@ class Making {
     start.err = errors.get();
     start.entrance = &entrance;
     start.private_mounts = std::move(private_mounts_);
+    // A runtime needs CAP_SYS_RESOURCE to set limits in a user namespace that is not its own; they are inherited
+    // instead.
+    if (runtime_.traits->user_namespace == RuntimeTraits::UserNamespace::entered) {
+      start.limits.push_back({RLIMIT_CORE, 0});
+      start.limits.push_back({RLIMIT_NOFILE, agent_open_files(record_.spec.limits)});
+    }
     CLOCHE_TRY(const pid_t pid, start_sandbox(runtime_, std::move(start), watch_.deadline()));
     CLOCHE_CHECK(look_at_first_process(cgroup, pid, errors.get()));
     if (task_ == AgentTask::serve) CLOCHE_CHECK(settle_project_ids(pid));
@@ -241,7 +260,8 @@ Result<CgroupLimits> cgroup_limits_for(const Limits& limits, const RuntimeTraits
                                             " or more, for its own kernel is in it; given was " +
                                             to_string(limits.memory));
   }
-  return CgroupLimits{limits.memory, limits.cpus, limits.pids + traits.own_threads};
+  const bool inside = traits.processes == RuntimeTraits::Processes::counted_inside;
+  return CgroupLimits{limits.memory, limits.cpus, inside ? gvisor_host_tasks(limits.pids) : limits.pids};
 }
 
 Result<MadeSandbox> make_sandbox(Host& host, const SandboxSpec& spec, const Runtime& runtime, AgentTask task,

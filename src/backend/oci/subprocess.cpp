@@ -38,6 +38,8 @@ struct ChildPlan {
   std::size_t entrance_count;
   const MountStep* mounts;
   std::size_t mount_count;
+  const ResourceLimit* limits;
+  std::size_t limit_count;
   int failure_pipe;
 };
 
@@ -110,6 +112,14 @@ NO_SANITIZE int child_main(void* argument) {
   const rlimit unlimited{RLIM_INFINITY, RLIM_INFINITY};
   ::setrlimit(RLIMIT_MSGQUEUE, &unlimited);
   ::setrlimit(RLIMIT_SIGPENDING, &unlimited);
+  for (std::size_t i = 0; i < plan.limit_count; ++i) {
+    const auto resource = static_cast<__rlimit_resource_t>(plan.limits[i].resource);
+    rlimit limit = {};
+    if (::getrlimit(resource, &limit) != 0) give_up(plan, "read a limit");
+    if (plan.limits[i].limit < limit.rlim_max) limit.rlim_max = plan.limits[i].limit;
+    limit.rlim_cur = limit.rlim_max;
+    if (::setrlimit(resource, &limit) != 0) give_up(plan, "set a limit");
+  }
   ::setsid();  // a terminal's signals are for the server
   ::umask(0022);
   // Away from 0 to 2 first, so that none of them is overwritten before it is used.
@@ -201,6 +211,8 @@ Result<Child> start(const Command& command, int in, int out, int err) {
                     entrances.size(),
                     command.private_mounts.data(),
                     command.private_mounts.size(),
+                    command.limits.data(),
+                    command.limits.size(),
                     failure_pipe.get()};
   // No handler of ours may run in the child.
   sigset_t all;

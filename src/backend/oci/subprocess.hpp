@@ -1,6 +1,7 @@
 // Runs a program of the host and waits for it: a runtime, in practice. Blocking.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,11 @@
 
 namespace cloche::oci {
 
+struct ResourceLimit {
+  int resource = 0;         // RLIMIT_*
+  std::uint64_t limit = 0;  // soft and hard; no more than the process has
+};
+
 struct Command {
   std::string program;                       // absolute path
   std::vector<std::string> arguments;        // after the program's own name
@@ -19,6 +25,7 @@ struct Command {
   int err = -1;                              // -1: kept and returned
   const CgroupEntrance* entrance = nullptr;  // entered before the program starts, so that all it starts is inside
   std::vector<MountStep> private_mounts;     // done in a mount namespace of its own, when there are any
+  std::vector<ResourceLimit> limits;         // set before the program starts
 };
 
 struct CommandEnd {

@@ -189,8 +189,8 @@ TEST_P(Walls, MoreProcessesThanAllowed_CannotBeMade) {
   auto& sandbox = make();
   const std::string answer = ask(sandbox, "forks 1000");
   if (is_gvisor()) {
-    // The kernel of gVisor has processes of its own making; each takes threads of the host's, of which it has as many
-    // as allowed and 192 more. What counts is that there is an end and that the host does not see it.
+    // Programs are limited inside, by what they are started with, which an agent by itself is not. The host's limit
+    // counts threads of gVisor's kernel: what matters here is that there is an end.
     EXPECT_THAT(answer, Not(HasSubstr("1000 ok")));
   } else {
     // The agent is one; crun's own last process counts until the host's init has reaped it.

@@ -37,8 +37,8 @@ class Place {
   Task<Result<Exec::Collected>> exec(LiveSandbox& sandbox, std::vector<std::string> argv, ExecSpec spec);
 
  private:
-  // The threads of gVisor's own kernel grow with what programs did, count as pids, and are never fewer again.
-  int most_uses() const { return target_.is_gvisor() ? 4 : 1000; }
+  // On gVisor one sandbox that took a lot of memory does not give it back.
+  int most_uses() const { return target_.is_gvisor() ? 16 : 1000; }
   SandboxSpec spec(std::optional<Bytes> memory) const;
   Task<std::unique_ptr<LiveSandbox>> create(SandboxSpec spec);
   Task<> move_the_neighbour_in();
