@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "cli/command.hpp"
+#include "cli/doctor_abandoned.hpp"
 #include "cli/engine_flags.hpp"
 #include "cli/text/colour.hpp"
 #include "cloche/sandbox.hpp"
@@ -17,6 +18,7 @@ namespace {
 
 struct DoctorFlags {
   EngineFlags engine;
+  AbandonedFlags abandoned;
   bool json = false;
 };
 
@@ -88,6 +90,11 @@ void print_findings_as_json(const std::vector<HostFinding>& findings) {
 }
 
 int doctor(const DoctorFlags& flags) {
+  if (flags.abandoned.chosen()) {
+    AbandonedFlags abandoned = flags.abandoned;
+    abandoned.json = flags.json;
+    return report_abandoned(abandoned, flags.engine);
+  }
   auto findings = examine(flags.engine.options(), BackendKind::oci, "oci");
   for (auto& finding : examine(flags.engine.options(), BackendKind::docker, "docker"))
     findings.push_back(std::move(finding));
@@ -109,6 +116,15 @@ void add_doctor_command(CLI::App& app, Action& chosen) {
   auto flags = std::make_shared<DoctorFlags>();
   auto* command = app.add_subcommand("doctor", "What this host supports and, for each thing missing, what to do");
   command->add_flag("--json", flags->json, "Print it as JSON");
+  command->add_flag("--abandoned", flags->abandoned.show,
+                    "Instead, show what servers and commands left behind that no living process owns");
+  command->add_flag("--remove-abandoned", flags->abandoned.remove,
+                    "Show it, and remove what is abandoned: not what a stopped server will take up again");
+  command
+      ->add_option("--owner", flags->abandoned.owners,
+                   "With --remove-abandoned: remove what this owner left, also of a stopped server or an owner that "
+                   "this host does not know; may be repeated")
+      ->type_name("ID");
   flags->engine.add_to(*command);
   command->callback([flags, &chosen] { chosen = [flags] { return doctor(*flags); }; });
 }

@@ -167,9 +167,7 @@ void say_where(const server::Service& service, Form form) {
                                                                                       : exit_failure);
 }
 
-Task<Status> run_until_told(server::Service& service, EndRules rules, Form form) {
-  // From the start on: one that is told to end before it has started ends in order as soon as it has.
-  asio::signal_set signals(co_await asio::this_coro::executor, SIGTERM, SIGINT, SIGHUP);
+Task<Status> run_until_told(server::Service& service, asio::signal_set& signals, EndRules rules, Form form) {
   auto started = co_await service.start();
   if (!started) leave_to_the_next(started.error());
   say_where(service, form);
@@ -189,12 +187,14 @@ int serve(const ServeFlags& flags) {
   set_up_log(flags, config.log);
   const EndRules rules{config.server.tls ? OnHangUp::reload : OnHangUp::end, flags.end_with_stdin};
   asio::io_context io{1};
+  // From here on: one that is told to end before it has started ends in order as soon as it has.
+  asio::signal_set signals(io, SIGTERM, SIGINT, SIGHUP);
   server::ServiceOptions options = options_of(std::move(config), flags);
   auto service = value_or_throw(server::Service::create(io.get_executor(), std::move(options)));
   std::exception_ptr failure;
   Status ended;
   asio::co_spawn(
-      io, [&]() -> Task<> { ended = co_await run_until_told(*service, rules, form_of(flags.json)); },
+      io, [&]() -> Task<> { ended = co_await run_until_told(*service, signals, rules, form_of(flags.json)); },
       [&](std::exception_ptr error) { failure = error; });
   io.run();
   if (failure) std::rethrow_exception(failure);

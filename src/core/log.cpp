@@ -1,5 +1,6 @@
 #include "core/log.hpp"
 
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <unistd.h>
 
@@ -8,6 +9,8 @@
 #include <cmath>
 #include <ctime>
 
+#include "core/log_repeats.hpp"
+#include "core/repeat_filter.hpp"
 #include "core/utf8.hpp"
 
 namespace cloche::log {
@@ -132,7 +135,50 @@ class JsonFormatter final : public spdlog::formatter {
   }
 };
 
+class CountingSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  CountingSink(std::shared_ptr<spdlog::sinks::sink> into, Clock clock) : into_(std::move(into)), clock_(clock) {}
+  ~CountingSink() override { report(RepeatFilter::Due::all); }
+  CountingSink(const CountingSink&) = delete;
+  CountingSink& operator=(const CountingSink&) = delete;
+
+ protected:
+  void sink_it_(const Message& message) override {
+    const bool counts = message.level >= spdlog::level::info && current_fields.empty();
+    report(RepeatFilter::Due::over);
+    if (counts && !filter_.admit(message.level, {message.payload.data(), message.payload.size()}, clock_())) return;
+    into_->log(message);
+  }
+  void flush_() override {
+    report(RepeatFilter::Due::over);
+    into_->flush();
+  }
+  void set_pattern_(const std::string& pattern) override { into_->set_pattern(pattern); }
+  void set_formatter_(std::unique_ptr<spdlog::formatter> formatter) override {
+    into_->set_formatter(std::move(formatter));
+  }
+
+ private:
+  void report(RepeatFilter::Due due) {
+    for (const auto& kind : filter_.take(due, clock_())) {
+      const std::string text = fmt::format("{} (and {} more like this in {} s)", kind.last, kind.count,
+                                           std::max<std::int64_t>(1, kind.over.count()));
+      into_->log(Message({}, "cloche", static_cast<Level>(kind.level), text));
+    }
+  }
+
+  std::shared_ptr<spdlog::sinks::sink> into_;
+  Clock clock_;
+  RepeatFilter filter_;
+};
+
 }  // namespace
+
+void report_repeated() { spdlog::default_logger_raw()->flush(); }
+
+std::shared_ptr<spdlog::sinks::sink> count_repeated(std::shared_ptr<spdlog::sinks::sink> into, Clock clock) {
+  return std::make_shared<CountingSink>(std::move(into), clock);
+}
 
 std::unique_ptr<spdlog::formatter> make_formatter(Form form) {
   const bool text = form == Form::text || (form == Form::automatic && ::isatty(STDERR_FILENO) != 0);
@@ -141,7 +187,8 @@ std::unique_ptr<spdlog::formatter> make_formatter(Form form) {
 }
 
 void set_up(Level level, Form form) {
-  auto logger = std::make_shared<spdlog::logger>("cloche", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+  auto sink = count_repeated(std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+  auto logger = std::make_shared<spdlog::logger>("cloche", std::move(sink));
   logger->set_formatter(make_formatter(form));
   logger->set_level(level);
   spdlog::set_default_logger(std::move(logger));

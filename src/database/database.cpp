@@ -101,12 +101,24 @@ Status Database::set_up(const Schema& schema) {
   return execute((schema.tables + mark).c_str());
 }
 
-Status put_aside(const std::string& path, std::string_view name) {
+Status Database::belong_to(std::string_view owner) {
+  CLOCHE_CHECK(
+      execute("CREATE TABLE IF NOT EXISTS owner (only INTEGER PRIMARY KEY CHECK (only = 1), id TEXT NOT NULL) STRICT"));
+  CLOCHE_TRY(Statement note, prepare("INSERT OR IGNORE INTO owner VALUES (1, ?1)"));
+  note.bind(1, owner);
+  CLOCHE_CHECK(note.run());
+  CLOCHE_TRY(Statement query, prepare("SELECT id FROM owner"));
+  CLOCHE_TRY(const bool known, query.next());
+  if (known && query.text(0) == owner) return {};
+  return fail(ErrorCode::protocol, name_ + ": it belongs to " + query.text(0) + ", not to " + std::string(owner));
+}
+
+Status put_aside(const std::string& path, std::string_view name, std::string_view why) {
   const std::string aside = path + ".damaged-" + std::to_string(std::time(nullptr));
   if (::rename(path.c_str(), aside.c_str()) != 0 && errno != ENOENT) return fail_errno("rename " + path);
   ::unlink((path + "-wal").c_str());
   ::unlink((path + "-shm").c_str());
-  log::warn("{}: the file was damaged; it is kept as {}", name, aside);
+  log::warn("{} cannot be used and is kept as {}: {}", name, aside, why);
   return {};
 }
 

@@ -58,6 +58,9 @@ class Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
+  // Notes whose it is, at the first call. `protocol` when it is another owner's.
+  Status belong_to(std::string_view owner);
+
   // Must not outlive the database.
   Result<Statement> prepare(const char* sql);
   Error error(std::string_view step) const;
@@ -72,15 +75,16 @@ class Database {
   std::string name_;
 };
 
-// Moves a damaged file out of the way, with what belongs to it, and says so in the log.
-Status put_aside(const std::string& path, std::string_view name);
+// Moves a file that cannot be used out of the way, with what belongs to it, and says so in the log.
+Status put_aside(const std::string& path, std::string_view name, std::string_view why);
 
-// Opens what `open` opens at the path. A file that is damaged (`protocol`) is put aside, and a new one begun.
+// Opens what `open` opens at the path. A file that is damaged, or another owner's (`protocol`), is put aside, and a new
+// one begun.
 template <class Open>
 auto open_or_begin_anew(const std::string& path, std::string_view name, Open open) -> decltype(open()) {
   auto opened = open();
   if (opened || opened.error().code != ErrorCode::protocol) return opened;
-  CLOCHE_CHECK(put_aside(path, name));
+  CLOCHE_CHECK(put_aside(path, name, opened.error().message));
   return open();
 }
 

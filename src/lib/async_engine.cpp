@@ -41,35 +41,45 @@ Task<Status> remove_leftovers_of(Backend& backend) {
 Engine::Impl::Impl(boost::asio::any_io_executor e, EngineOptions o) : executor(e), options(std::move(o)), tasks(e) {
   keep_log_off_stdout();
   value_or_throw(validate_instance(options.instance));
-  InstanceId instance{options.instance};
-  if (instance.value.empty()) {
+  if (options.instance.empty()) {
     passing = value_or_throw(PassingInstance::claim(options));
-    instance = passing->id();
+  } else {
+    dir = value_or_throw(InstanceDir::claim(options));
   }
-  made = value_or_throw(make_backend(executor, threads, options, instance));
+  made = value_or_throw(make_backend(executor, threads, options, passing ? passing->id() : dir->id()));
 }
 
 Task<Backend*> Engine::Impl::backend() {
   if (!swept) {
     swept = true;
-    for (auto& abandoned : AbandonedInstance::find(options)) {
-      auto theirs = make_backend(executor, threads, options, abandoned.id());
-      if (!theirs) continue;
-      auto removed = co_await remove_leftovers_of(**theirs);
-      if (removed) {
-        abandoned.forget();
-      } else {
-        log::warn("leftovers of {}: {}", abandoned.id().value, removed.error().message);
-      }
-    }
+    co_await sweep();
   }
   co_return made.get();
 }
 
+Task<> Engine::Impl::sweep() {
+  for (OwnerLock& abandoned : find_abandoned_passing(options)) {
+    EngineOptions places = options;
+    places.run_dir = abandoned.entry().run_dir;
+    InstanceId owner;
+    owner.value = abandoned.entry().id;
+    auto theirs = make_backend(executor, threads, places, owner);
+    if (!theirs) continue;
+    auto removed = co_await remove_leftovers_of(**theirs);
+    if (removed) {
+      abandoned.release();
+    } else {
+      log::warn("leftovers of {}: {}", owner.value, removed.error().message);
+    }
+  }
+}
+
 void Engine::Impl::end(std::shared_ptr<LiveSandbox> sandbox) {
-  tasks.spawn("end sandbox", [sandbox]() -> Task<> {
+  tasks.spawn("end sandbox", [passing = passing, sandbox]() -> Task<> {
     auto destroyed = co_await sandbox->destroy(Deadline::after(destroy_patience));
-    if (!destroyed) log::error("sandbox {}: {}", sandbox->id().value, destroyed.error().message);
+    if (destroyed) co_return;
+    log::error("sandbox {}: {}", sandbox->id().value, destroyed.error().message);
+    if (passing) passing->leave_to_the_next();
   });
 }
 

@@ -6,6 +6,7 @@
 
 #include "cloche/async.hpp"
 #include "core/task_group.hpp"
+#include "lib/instance_dir.hpp"
 #include "lib/passing_instance.hpp"
 #include "sandbox/live_sandbox.hpp"
 
@@ -16,13 +17,16 @@ struct Engine::Impl {
 
   // The backend; the first call also removes what killed processes left behind.
   Task<Backend*> backend();
+  // Removes what engines without an instance left when their processes were killed.
+  Task<> sweep();
   // Ends a sandbox that its owner let go.
   void end(std::shared_ptr<LiveSandbox> sandbox);
 
   Executor executor;
   EngineOptions options;
   boost::asio::thread_pool threads{2};
-  std::unique_ptr<PassingInstance> passing;
+  std::unique_ptr<InstanceDir> dir;          // with an instance
+  std::shared_ptr<PassingInstance> passing;  // without one; also held by removals that outlive this object
   std::unique_ptr<Backend> made;
   bool swept = false;
   TaskGroup tasks;

@@ -10,16 +10,15 @@ constexpr std::chrono::seconds recover_patience{120};
 
 Result<std::unique_ptr<pool::Journal>> open_journal(const InstanceDir* dir) {
   // A passing instance's sandboxes end with it: whoever comes next removes them all.
-  return dir == nullptr ? pool::Journal::open_in_memory() : pool::Journal::open(dir->journal());
+  if (dir == nullptr) return pool::Journal::open_in_memory();
+  return pool::Journal::open(dir->journal(), dir->id().value);
 }
 
 }  // namespace
 
 Manager::Impl::Impl(boost::asio::any_io_executor executor, ManagerOptions options) {
-  const EngineOptions& engine_options = options.engine;
-  engine = std::make_shared<Engine::Impl>(executor, engine_options);
-  if (!engine_options.instance.empty()) dir = value_or_throw(InstanceDir::claim(engine_options));
-  auto journal = value_or_throw(open_journal(dir.get()));
+  engine = std::make_shared<Engine::Impl>(executor, options.engine);
+  auto journal = value_or_throw(open_journal(engine->dir.get()));
   pools = value_or_throw(pool::Manager::create(executor, *engine->made, std::move(journal), std::move(options),
                                                pool::Tenancy::of_trusted_callers()));
 }
@@ -94,6 +93,7 @@ Task<> Manager::shutdown() {
   const auto impl = impl_;
   auto ended = co_await impl->pools->shut_down();
   value_or_throw(std::move(ended));
+  if (impl->engine->dir) impl->engine->dir->leave_nothing();
 }
 
 void Manager::hasten() { impl_->pools->hasten(); }

@@ -5,7 +5,6 @@
 
 #include "cloche/async_manager.hpp"
 #include "lib/async_handles.hpp"
-#include "lib/instance_dir.hpp"
 #include "pool/manager.hpp"
 
 namespace cloche::async {
@@ -19,7 +18,6 @@ struct Manager::Impl {
   }
 
   std::shared_ptr<Engine::Impl> engine;
-  std::unique_ptr<InstanceDir> dir;
   std::unique_ptr<pool::Manager> pools;
 };
 

@@ -6,27 +6,18 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
+#include <cstdlib>
 #include <filesystem>
-#include <thread>
+
+#include "lib/identity_file.hpp"
 
 namespace cloche {
 
 namespace {
 
-// A server that was killed while it started a runtime leaves a child that has its lock until it becomes that runtime.
-constexpr std::chrono::milliseconds longest_start_of_a_child{2000};
-constexpr std::chrono::milliseconds between_tries{10};
+constexpr const char* usual_engine = "unix:///var/run/docker.sock";
 
-// 0, or the errno of the last try.
-int lock_soon(int file) {
-  const auto latest = std::chrono::steady_clock::now() + longest_start_of_a_child;
-  while (::flock(file, LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK || std::chrono::steady_clock::now() > latest) return errno;
-    std::this_thread::sleep_for(between_tries);
-  }
-  return 0;
-}
+std::string lock_in(const std::string& directory) { return directory + "/lock"; }
 
 // Whoever can exchange what is in it has the agents of all sandboxes, and with them all that callers send.
 Status check_owner(const std::string& directory) {
@@ -41,11 +32,8 @@ Status check_owner(const std::string& directory) {
                                                 "chmod go-w), or choose another state directory");
 }
 
-}  // namespace
-
-Result<std::unique_ptr<InstanceDir>> InstanceDir::claim(const EngineOptions& options) {
-  const std::string backend = options.backend == BackendKind::docker ? "docker" : "oci";
-  const std::string path = options.state_dir + "/instances/" + backend + "/" + options.instance;
+Result<std::string> make_place(const EngineOptions& options) {
+  const std::string path = options.state_dir + "/instances/" + backend_of(options) + "/" + options.instance;
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (error) {
@@ -54,14 +42,76 @@ Result<std::unique_ptr<InstanceDir>> InstanceDir::claim(const EngineOptions& opt
   CLOCHE_CHECK(check_owner(options.state_dir));
   std::filesystem::permissions(path, std::filesystem::perms::owner_all, error);
   if (error) return fail(errno_error("protect " + path, error.value()));
-  UniqueFd lock(::open((path + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!lock) return fail_errno("open " + path + "/lock");
-  if (const int error_number = lock_soon(lock.get()); error_number != 0) {
-    if (error_number != EWOULDBLOCK) return fail(errno_error("lock " + path, error_number));
-    return fail(ErrorCode::already_exists, "another process manages the pools of instance '" + options.instance +
-                                               "': stop it, or choose another `instance`");
+  const auto canonical = std::filesystem::canonical(path, error);
+  if (error) return fail(errno_error("look at " + path, error.value()));
+  return canonical.string();
+}
+
+// The file says who has it, for people.
+std::string holder_in(int lock) {
+  char text[32];
+  const ssize_t n = ::pread(lock, text, sizeof text, 0);
+  std::string pid(text, n > 0 ? static_cast<std::size_t>(n) : 0);
+  while (!pid.empty() && pid.back() == '\n') pid.pop_back();
+  return pid.empty() ? "another process" : "process " + pid;
+}
+
+Result<UniqueFd> lock_place(const std::string& place, const EngineOptions& options) {
+  UniqueFd lock(::open(lock_in(place).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!lock) return fail_errno("open " + lock_in(place));
+  if (const int number = lock_file_soon(lock.get()); number != 0) {
+    if (number != EWOULDBLOCK) return fail(errno_error("lock " + place, number));
+    return fail(ErrorCode::already_exists, "instance '" + options.instance + "' of the state directory " +
+                                               options.state_dir + " is held by " + holder_in(lock.get()) +
+                                               ": stop that process, or choose another `instance` or `state_dir`");
   }
-  return std::unique_ptr<InstanceDir>(new InstanceDir(path, std::move(lock)));
+  const std::string pid = std::to_string(::getpid()) + "\n";
+  if (::ftruncate(lock.get(), 0) != 0 || ::pwrite(lock.get(), pid.data(), pid.size(), 0) < 0)
+    return fail_errno("write " + lock_in(place));
+  return lock;
+}
+
+}  // namespace
+
+std::string backend_of(const EngineOptions& options) {
+  return options.backend == BackendKind::docker ? "docker" : "oci";
+}
+
+std::string engine_of(const EngineOptions& options) {
+  if (options.backend != BackendKind::docker) return {};
+  if (!options.docker_host.empty()) return options.docker_host;
+  const char* host = std::getenv("DOCKER_HOST");
+  return host != nullptr && *host != '\0' ? host : usual_engine;
+}
+
+bool is_instance_held(const std::string& directory) {
+  const UniqueFd lock(::open(lock_in(directory).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  return lock && ::flock(lock.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+void InstanceDir::made_nothing() {
+  if (owner_.found() == OwnerLock::Found::nothing) owner_.release();
+}
+
+InstanceDir::~InstanceDir() {
+  if (nothing_left_) owner_.release();
+}
+
+Result<std::unique_ptr<InstanceDir>> InstanceDir::claim(const EngineOptions& options) {
+  InstanceId id;
+  id.name = options.instance;
+  CLOCHE_TRY(id.place, make_place(options));
+  CLOCHE_TRY(UniqueFd lock, lock_place(id.place, options));
+  CLOCHE_TRY(id.value, ensure_identity(id.place));
+  OwnerEntry entry{id.value, id.name, backend_of(options), engine_of(options), id.place, options.run_dir};
+  auto owner = OwnerRegistry::of_host(options).hold(std::move(entry));
+  if (!owner && owner.error().code == ErrorCode::already_exists) {
+    return fail(ErrorCode::already_exists,
+                id.place + " is a copy of another server's directory: " + owner.error().message + ". Remove " +
+                    id.place + " to let the next start make a new identity, or stop that process");
+  }
+  if (!owner) return fail(std::move(owner).error());
+  return std::unique_ptr<InstanceDir>(new InstanceDir(std::move(id), std::move(lock), std::move(*owner)));
 }
 
 }  // namespace cloche

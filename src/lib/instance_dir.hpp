@@ -1,4 +1,5 @@
-// The place of one instance in the state directory: its journal, and a lock that lets one process at a time manage it.
+// The place of one instance in the state directory: its identity, its journal, and the locks that let one process at a
+// time be the owner of its sandboxes.
 #pragma once
 
 #include <memory>
@@ -7,21 +8,42 @@
 #include "cloche/engine_options.hpp"
 #include "core/result.hpp"
 #include "core/unique_fd.hpp"
+#include "lib/owner_registry.hpp"
+#include "sandbox/backend.hpp"
 
 namespace cloche {
 
 class InstanceDir {
  public:
-  // already_exists when another process has it.
+  // already_exists when another process holds it, or when it is a copy of a directory that is still there. Says which,
+  // and what to do.
   static Result<std::unique_ptr<InstanceDir>> claim(const EngineOptions& options);
+  ~InstanceDir();
+  InstanceDir(const InstanceDir&) = delete;
+  InstanceDir& operator=(const InstanceDir&) = delete;
 
-  std::string journal() const { return path_ + "/journal.db"; }
-  std::string sessions() const { return path_ + "/sessions.db"; }
+  const InstanceId& id() const { return id_; }
+  std::string journal() const { return id_.place + "/journal.db"; }
+  std::string sessions() const { return id_.place + "/sessions.db"; }
+  // Nothing is left that carries the id: once this object goes, the host need not remember it.
+  void leave_nothing() { nothing_left_ = true; }
+  // This process has made nothing. The host forgets the id at once, unless an earlier process has left something.
+  void made_nothing();
 
  private:
-  InstanceDir(std::string path, UniqueFd lock) : path_(std::move(path)), lock_(std::move(lock)) {}
-  std::string path_;
+  InstanceDir(InstanceId id, UniqueFd lock, OwnerLock owner)
+      : id_(std::move(id)), lock_(std::move(lock)), owner_(std::move(owner)) {}
+  InstanceId id_;
   UniqueFd lock_;
+  OwnerLock owner_;
+  bool nothing_left_ = false;
 };
+
+// Whether a process holds the instance that has this directory.
+bool is_instance_held(const std::string& directory);
+
+// The engine whose containers these are; empty for a backend without one.
+std::string engine_of(const EngineOptions& options);
+std::string backend_of(const EngineOptions& options);
 
 }  // namespace cloche

@@ -1,16 +1,15 @@
 // An instance that lives as long as its process: for one-shot commands and programs that name none.
 //
-// It holds a lock on a file for as long as it lives. A lock that nobody holds names an instance whose process was
-// killed; whoever comes next removes what it left.
+// Nothing keeps its id but the host's registry of owners. An entry whose process has ended names an instance that left
+// something behind; the next engine removes it.
 #pragma once
 
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "cloche/engine_options.hpp"
 #include "core/result.hpp"
-#include "core/unique_fd.hpp"
+#include "lib/owner_registry.hpp"
 #include "sandbox/backend.hpp"
 
 namespace cloche {
@@ -19,29 +18,22 @@ class PassingInstance {
  public:
   static Result<std::unique_ptr<PassingInstance>> claim(const EngineOptions& options);
   ~PassingInstance();
+  PassingInstance(const PassingInstance&) = delete;
+  PassingInstance& operator=(const PassingInstance&) = delete;
 
   const InstanceId& id() const { return id_; }
+  // Something could not be removed: the entry stays, and the next engine tries again.
+  void leave_to_the_next() { leaves_something_ = true; }
 
  private:
-  PassingInstance(InstanceId id, std::string path, UniqueFd lock);
+  PassingInstance(InstanceId id, OwnerLock owner) : id_(std::move(id)), owner_(std::move(owner)) {}
   InstanceId id_;
-  std::string path_;
-  UniqueFd lock_;
+  OwnerLock owner_;
+  bool leaves_something_ = false;
 };
 
-// Instances of this backend and engine whose process is gone, each locked by us until the object goes; then it is
-// forgotten.
-class AbandonedInstance {
- public:
-  static std::vector<AbandonedInstance> find(const EngineOptions& options);
-  const InstanceId& id() const { return id_; }
-  // All that it left is removed.
-  void forget();
-
- private:
-  InstanceId id_;
-  std::string path_;
-  UniqueFd lock_;
-};
+// Passing instances of this backend, engine and run directory whose process has ended. Each is locked until its lock is
+// destroyed, or released, which forgets it. Those of other run directories are left to `cloche doctor`.
+std::vector<OwnerLock> find_abandoned_passing(const EngineOptions& options);
 
 }  // namespace cloche

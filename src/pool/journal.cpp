@@ -19,14 +19,15 @@ constexpr Database::Schema schema{.name = "journal",
 
 }  // namespace
 
-Result<std::unique_ptr<Journal>> Journal::open(const std::string& path) {
-  return open_or_begin_anew(path, "the journal of sandboxes", [&path] { return try_open(path); });
+Result<std::unique_ptr<Journal>> Journal::open(const std::string& path, const std::string& owner) {
+  return open_or_begin_anew(path, "the journal of sandboxes", [&] { return try_open(path, owner); });
 }
 
-Result<std::unique_ptr<Journal>> Journal::try_open(const std::string& path) {
+Result<std::unique_ptr<Journal>> Journal::try_open(const std::string& path, const std::string& owner) {
   auto journal = std::make_unique<Journal>();
   CLOCHE_TRY(journal->database_, Database::open(path, schema));
   Database& database = *journal->database_;
+  if (!owner.empty()) CLOCHE_CHECK(database.belong_to(owner));
   CLOCHE_TRY(journal->begin_, database.prepare("INSERT OR REPLACE INTO sandboxes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"));
   CLOCHE_TRY(journal->set_state_, database.prepare("UPDATE sandboxes SET state = ?2 WHERE name = ?1"));
   CLOCHE_TRY(journal->lend_, database.prepare("UPDATE sandboxes SET state = ?2, tenant = ?3, uses = ?4, holder = ?5"

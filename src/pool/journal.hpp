@@ -32,9 +32,9 @@ struct JournalEntry {
 
 class Journal {
  public:
-  // Makes the file where there is none. One that is damaged is put aside, and a new one begun: what lives is then known
-  // by its labels alone. unsupported when a newer Cloche has written it.
-  static Result<std::unique_ptr<Journal>> open(const std::string& path);
+  // Makes the file where there is none. One that is damaged, or that belongs to another owner, is put aside, and a new
+  // one begun: what lives is then known by the owner's id alone. unsupported when a newer Cloche has written it.
+  static Result<std::unique_ptr<Journal>> open(const std::string& path, const std::string& owner = {});
   // For those who leave nothing behind.
   static Result<std::unique_ptr<Journal>> open_in_memory() { return open(":memory:"); }
 
@@ -45,7 +45,7 @@ class Journal {
   Result<std::vector<JournalEntry>> entries();
 
  private:
-  static Result<std::unique_ptr<Journal>> try_open(const std::string& path);
+  static Result<std::unique_ptr<Journal>> try_open(const std::string& path, const std::string& owner);
 
   std::unique_ptr<Database> database_;
   Statement begin_;

@@ -4,6 +4,7 @@
 
 #include "core/fault_point.hpp"
 #include "core/log.hpp"
+#include "core/log_repeats.hpp"
 #include "core/shielded.hpp"
 #include "pool/options.hpp"
 
@@ -15,6 +16,8 @@ constexpr std::chrono::seconds between_looks{1};
 // For all that shutdown still has to remove after the leases have ended.
 constexpr std::chrono::seconds removal_patience{30};
 constexpr std::chrono::seconds destroy_patience{30};
+// An engine that is started at the same time as this process may take that long to answer.
+constexpr std::chrono::seconds engine_patience{10};
 
 // Names come from requests, and may be anything.
 std::string shown(std::string name) {
@@ -26,6 +29,15 @@ std::string shown(std::string name) {
 
 std::unexpected<Error> no_pool(const std::string& name, const std::string& there_are) {
   return fail(ErrorCode::not_found, "there is no pool for '" + shown(name) + "'; there are: " + there_are);
+}
+
+// All that decides whether a sandbox can be made at all.
+bool asks_for_the_same(const SandboxSpec& one, const SandboxSpec& other) {
+  const auto same_mount = [](const Mount& a, const Mount& b) {
+    return a.source == b.source && a.target == b.target && a.access == b.access;
+  };
+  return one.runtime == other.runtime && one.image == other.image &&
+         std::ranges::equal(one.mounts, other.mounts, same_mount);
 }
 
 }  // namespace
@@ -85,6 +97,34 @@ Task<Status> Manager::start(Deadline deadline) {
   co_return Status{};
 }
 
+Task<Status> Manager::wait_for_engine(Deadline deadline) {
+  const Deadline latest = Deadline::after(engine_patience).sooner(deadline);
+  for (;;) {
+    auto reached = co_await backend_.reach(latest);
+    if (reached || latest.passed()) co_return reached;
+    log::warn("{}; trying again", reached.error().message);
+    co_await pause_for(between_looks);
+  }
+}
+
+Task<Status> Manager::prove(Deadline deadline) {
+  auto reached = co_await wait_for_engine(deadline);
+  if (!reached) co_return reached;
+  std::vector<const Profile*> proved;
+  for (const Profile& profile : options_.profiles) {
+    const auto is_alike = [&](const Profile* other) { return asks_for_the_same(other->sandbox, profile.sandbox); };
+    if (std::ranges::any_of(proved, is_alike)) continue;
+    proved.push_back(&profile);
+    SandboxSpec spec = profile.sandbox;
+    auto possible = co_await backend_.prove(std::move(spec), deadline);
+    if (possible) continue;
+    Error why = std::move(possible).error().at("no sandbox of profile '" + profile.name + "' can be made");
+    if (why.code != ErrorCode::unavailable) why.code = ErrorCode::unsupported;  // on this host, as it is
+    co_return fail(std::move(why));
+  }
+  co_return Status{};
+}
+
 Task<Status> Manager::recover(Deadline deadline) {
   CLOCHE_CO_TRY(const auto entries, journal_->entries());
   auto found = co_await backend_.recover(deadline);
@@ -101,7 +141,13 @@ Task<Status> Manager::recover(Deadline deadline) {
                    [this, shared, known] { return meet_again(std::move(*shared), known ? &*known : nullptr); });
   }
   co_await meetings.join();
-  // The backend has removed what was half made or half gone.
+  // The backend has removed what was half made or half gone. Others may be of a version that had no owner ids.
+  std::vector<std::string> unmet;
+  for (const auto& [name, entry] : by_name) unmet.push_back(name);
+  if (!unmet.empty()) {
+    auto removed = co_await backend_.remove_former(std::move(unmet), deadline);
+    if (!removed) co_return removed;
+  }
   for (const auto& [name, entry] : by_name) CLOCHE_CO_CHECK(journal_->forget(name));
   co_return Status{};
 }
@@ -146,6 +192,7 @@ Task<> Manager::monitor() {
   for (;;) {
     co_await pause_for(between_looks);
     for (const auto& [name, pool] : pools_) pool->watch();
+    log::report_repeated();
   }
 }
 

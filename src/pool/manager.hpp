@@ -18,6 +18,10 @@ class Manager {
   static Result<std::unique_ptr<Manager>> create(Executor executor, Backend& backend, std::unique_ptr<Journal> journal,
                                                  ManagerOptions options, Tenancy tenancy);
 
+  // Proves that sandboxes can be made here, one for each way in which profiles ask for them. An engine that does not
+  // answer is asked again for some seconds.
+  Task<Status> prove(Deadline deadline);
+
   // Takes over or removes what an earlier process of this instance left, then begins to fill the pools.
   Task<Status> start(Deadline deadline);
 
@@ -50,6 +54,7 @@ class Manager {
           Tenancy tenancy);
   const std::string& profile_of(const std::string& name) const;
   std::string names_for(const std::string& tenant) const;
+  Task<Status> wait_for_engine(Deadline deadline);
   Task<Status> recover(Deadline deadline);
   Task<> meet_again(std::unique_ptr<Enclosure> enclosure, const JournalEntry* entry);
   Task<> monitor();

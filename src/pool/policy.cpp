@@ -24,12 +24,15 @@ namespace {
 
 constexpr std::chrono::milliseconds first_pause_after_failure{200};
 constexpr std::uint32_t most_doublings = 7;  // 26 s
+// One failure may be chance: the next claim has a try of its own.
+constexpr std::uint32_t failures_before_backing_off = 2;
+constexpr std::chrono::seconds early_death{5};
 // A tenant's idle sandbox makes way for fresh stock only after this, so that a busy tenant finds its own again.
 constexpr std::chrono::seconds settled_after{1};
 
 }  // namespace
 
-Policy::Policy(PoolOptions options) : options_(options) {}
+Policy::Policy(PoolOptions options, std::uint32_t seed) : options_(options), random_(seed | 1) {}
 
 void Policy::tick(Time now) {
   if (!shutting_down_) {
@@ -99,8 +102,12 @@ void Policy::make_failed(SlotId id, Time now) {
   const Slot failed = slot->second;
   --counts_.making;
   slots_.erase(slot);
-  refill_from_ = now + first_pause_after_failure * (1 << std::min(failures_, most_doublings));
-  ++failures_;
+  const bool is_new = failures_ == 0 || failed.since >= last_failure_;
+  if (is_new) {
+    ++failures_;
+    last_failure_ = now;
+    refill_from_ = now + next_pause(failures_ - 1);
+  }
   if (failed.made_for) {
     const auto waiting = std::ranges::find(queue_, *failed.made_for, &Waiting::claim);
     if (waiting != queue_.end()) {
@@ -173,6 +180,9 @@ void Policy::died(SlotId id, Time now) {
   if (slot == slots_.end()) return;
   switch (slot->second.state) {
     case SlotState::idle:
+      note_early_death(slot->second, now);
+      start_removing(slot, RemoveReason::died, now);
+      break;
     case SlotState::resetting: start_removing(slot, RemoveReason::died, now); break;
     // Who has it is about to learn, and may still ask the kernel how it came about.
     case SlotState::lent: slot->second.dead = true; break;
@@ -260,6 +270,7 @@ void Policy::settle(Time now) {
 
 void Policy::serve_waiting(Time now) {
   std::uint32_t coming = counts_.resetting + counts_.removing;
+  std::uint32_t returning = counts_.resetting;
   for (auto waiting = queue_.begin(); waiting != queue_.end();) {
     if (counts_.idle > 0) {
       if (const auto slot = find_usable(waiting->tenant); slot != slots_.end()) {
@@ -275,6 +286,14 @@ void Policy::serve_waiting(Time now) {
         maker->second.made_for = waiting->claim;
         waiting->maker = maker->first;
         --unbound_makers_;
+      } else if (has_room() && is_backing_off(now)) {
+        // One that is being made clean will be free; a new one will not be made.
+        if (returning == 0) {
+          actions_.push_back(Refuse{waiting->claim, RefuseReason::backing_off});
+          waiting = queue_.erase(waiting);
+          continue;
+        }
+        --returning;
       } else if (has_room()) {
         waiting->maker = start_making(waiting->claim, now);
       } else if (coming > 0) {
@@ -294,6 +313,7 @@ void Policy::refill(Time now) {
   if (now < refill_from_) return;
   const std::uint32_t have = stock() + unbound_makers_;
   std::uint32_t wanted = options_.pool_size > have ? options_.pool_size - have : 0;
+  if (failures_ > 0) wanted = std::min<std::uint32_t>(wanted, counts_.making > 0 ? 0 : 1);
   for (; wanted > 0 && has_room(); --wanted) start_making(std::nullopt, now);
   if (has_one_tenant() || !queue_.empty()) return;
   for (wanted -= std::min(wanted, counts_.removing); wanted > 0; --wanted) {
@@ -301,6 +321,26 @@ void Policy::refill(Time now) {
     if (victim == slots_.end() || now - victim->second.since < settled_after) return;
     start_removing(victim, RemoveReason::evicted, now);
   }
+}
+
+bool Policy::is_backing_off(Time now) const {
+  return failures_ >= failures_before_backing_off && (now < refill_from_ || counts_.making > 0);
+}
+
+// Sandboxes that are made, and die before they were of use to anybody, are as good as failures of making.
+void Policy::note_early_death(const Slot& slot, Time now) {
+  if (slot.uses > 0 || now - slot.since >= early_death) return;
+  if (++early_deaths_ < failures_before_backing_off) return;
+  refill_from_ = now + next_pause(early_deaths_ - failures_before_backing_off);
+}
+
+// Doubled with each failure, and varied by a quarter, so that pools that failed together do not try together.
+Time::duration Policy::next_pause(std::uint32_t doublings) {
+  random_ ^= random_ << 13;
+  random_ ^= random_ >> 17;
+  random_ ^= random_ << 5;
+  const auto pause = first_pause_after_failure * (1 << std::min(doublings, most_doublings));
+  return pause * (75 + random_ % 51) / 100;
 }
 
 void Policy::end_old_leases(Time now) {
@@ -368,6 +408,7 @@ Policy::Queue::iterator Policy::serve(Queue::iterator waiting, Slots::iterator s
     ++tenants_[waiting->tenant];
   }
   ++served.uses;
+  early_deaths_ = 0;
   served.lease = claim;
   served.term = waiting->term;
   change_state(served, SlotState::lent, now);

@@ -49,6 +49,7 @@ enum class RefuseReason {
   queue_full,
   shutting_down,
   make_failed,
+  backing_off,  // making has failed several times in a row, and is not tried again yet
 };
 
 // What to do. Make, Reset and Remove are answered by made() or make_failed(), reset_done() and removed().
@@ -84,7 +85,8 @@ struct Counts {
 
 class Policy {
  public:
-  explicit Policy(PoolOptions options);
+  // The seed makes pauses after failures differ from those of other pools.
+  explicit Policy(PoolOptions options, std::uint32_t seed = 1);
 
   // Fills up. Also called whenever time has passed: idle and lent sandboxes grow too old, a refill is due again.
   void tick(Time now);
@@ -98,8 +100,12 @@ class Policy {
   bool cancel(ClaimId claim, Time now);
 
   void made(SlotId slot, Time now);
-  // The place is free again; the claim it was for, if it still waits, is refused.
+  // The place is free again; the claim it was for, if it still waits, is refused. After two failures in a row nothing
+  // is made for a while, longer with each further one; claims that would need a new sandbox are refused at once. After
+  // the pause one is tried at a time, until one succeeds.
   void make_failed(SlotId slot, Time now);
+  // When making is tried again; in the past, or never set, when it may be tried now.
+  Time tries_again_at() const { return refill_from_; }
 
   // Both are false, and harmless, when the claim does not have the slot (any more).
   bool give_back(SlotId slot, ClaimId claim, Time now);
@@ -155,9 +161,12 @@ class Policy {
   using Slots = std::map<SlotId, Slot>;
   using Queue = std::deque<Waiting>;
 
+  void note_early_death(const Slot& slot, Time now);
   void settle(Time now);
   void serve_waiting(Time now);
   void refill(Time now);
+  bool is_backing_off(Time now) const;
+  Time::duration next_pause(std::uint32_t doublings);
   void end_old_leases(Time now);
   void remove_old_idle(Time now);
   void remove_surplus(Time now);
@@ -184,8 +193,11 @@ class Policy {
   SlotId next_slot_ = 1;
   Queue queue_;
   std::vector<Action> actions_;
-  std::uint32_t failures_ = 0;  // of making, in a row
-  Time refill_from_;            // not before, after a failure
+  std::uint32_t failures_ = 0;  // of making, in a row; those that were under way together count as one
+  Time last_failure_;
+  Time refill_from_;                // not before, after a failure
+  std::uint32_t early_deaths_ = 0;  // of sandboxes that were never lent, in a row
+  std::uint32_t random_;
   bool shutting_down_ = false;
 };
 

@@ -27,6 +27,10 @@ constexpr std::chrono::seconds longest_pause_between_removals{60};
 
 Time now() { return Deadline::Clock::now(); }
 
+std::int64_t seconds_until(Time time) {
+  return std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::seconds>(time - now()).count());
+}
+
 }  // namespace
 
 // A claim that waits. Whatever way it leaves, nothing stays behind: its place in the queue is given up, and a sandbox
@@ -84,7 +88,7 @@ WarmPool::WarmPool(Surroundings surroundings, Profile profile)
       profile_(std::move(profile)),
       fingerprint_(fingerprint_of(profile_)),
       pool_id_(random_hex(16)),
-      policy_(profile_.pool),
+      policy_(profile_.pool, static_cast<std::uint32_t>(std::hash<std::string>{}(pool_id_))),
       went_(surroundings_.executor),
       tasks_(surroundings_.executor) {}
 
@@ -289,6 +293,10 @@ void WarmPool::on_refuse(const Refuse& refuse) {
       error = {ErrorCode::unavailable, "the pool of profile '" + profile_.name + "' is shut down"};
       break;
     case RefuseReason::make_failed: error = refusal_of_making(last_make_error_, profile_.name); break;
+    case RefuseReason::backing_off:
+      error = refusal_of_making(last_make_error_, profile_.name);
+      error.message += fmt::format(" (tried again in {} s)", seconds_until(policy_.tries_again_at()));
+      break;
   }
   waiter->second->refuse(std::move(error));
 }
@@ -306,13 +314,15 @@ Task<> WarmPool::make(SlotId slot, Urgency urgency) {
     settle_in(slot, std::move(*made));
     policy_.made(slot, now());
   } else {
-    if (!policy_.is_unwanted(slot)) {
-      ++counted_.create_failures;
-      log::error("pool {}: {}: {}", profile_.name, name, made.error().message);
-    }
+    const bool counts = !policy_.is_unwanted(slot);
     last_make_error_ = made.error();
     rooms_.erase(slot);
     policy_.make_failed(slot, now());
+    if (counts) {
+      ++counted_.create_failures;
+      log::error("pool {}: a sandbox could not be made (next try in {} s): {}", profile_.name,
+                 seconds_until(policy_.tries_again_at()), last_make_error_.message);
+    }
   }
   act();
   went_.notify();

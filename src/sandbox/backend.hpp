@@ -59,6 +59,22 @@ struct Finding {
   std::string advice;  // what to do about it, when it is not good
 };
 
+// Whose sandboxes they are. Everything that is made carries the id, and only what carries it is ever touched.
+struct InstanceId {
+  std::string value;    // random, made once; see lib/identity_file.hpp
+  std::string name{};   // for people; two instances may have the same one
+  std::string place{};  // the directory that keeps the id; empty when nothing keeps it
+};
+
+// Something on this host, or in this engine, that carries an owner's id.
+struct Belonging {
+  std::string owner;  // the id; of what an older Cloche made, the instance's name
+  std::string kind;   // cgroup, uid range, directory, mount, container
+  std::string name;
+  std::string owner_name{};  // the instance's name, where it is noted
+  std::string place{};       // the directory that keeps the id, where it is noted
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -74,13 +90,21 @@ class Backend {
 
   virtual Task<std::vector<Finding>> examine(Deadline deadline) = 0;
 
+  // Proves that sandboxes like this one can be made here: makes one and removes it, or asks for all that it needs. What
+  // is wrong with the host, its runtime or its engine is the error. An image that is not there yet proves nothing.
+  virtual Task<Status> prove(SandboxSpec, Deadline) { co_return Status{}; }
+
+  // Removes what a Cloche without owner ids made for an instance of this name, as far as it has one of these names: those
+  // in this instance's own journal. A name alone proves nothing.
+  virtual Task<Status> remove_former(std::vector<std::string>, Deadline) { co_return Status{}; }
+
+  // Everything that carries the id of any owner.
+  virtual Task<Result<std::vector<Belonging>>> belongings(Deadline) { co_return std::vector<Belonging>{}; }
+  // Removes all that carries this instance's id. Only for an instance that no living process has.
+  virtual Task<Status> remove_belongings(Deadline) { co_return Status{}; }
+
   // `unavailable` when an engine that it needs does not answer. A backend without one has nothing to ask.
   virtual Task<Status> reach(Deadline) { co_return Status{}; }
-};
-
-// Whose sandboxes they are. Only what bears this id is ever touched.
-struct InstanceId {
-  std::string value;
 };
 
 }  // namespace cloche

@@ -79,6 +79,7 @@ session::StoreOptions store_options(const config::SessionSettings& settings, con
   options.most = settings.most;
   options.max_limits = settings.max_limits;
   options.database = instance.sessions();
+  options.owner = instance.id().value;
   return options;
 }
 
@@ -121,8 +122,8 @@ Result<std::unique_ptr<Service>> Service::create(Executor executor, ServiceOptio
   warn_of_useless_secrets(options.config);
 
   CLOCHE_TRY(service->instance_, InstanceDir::claim(manager.engine));
-  CLOCHE_TRY(auto journal, pool::Journal::open(service->instance_->journal()));
-  const InstanceId instance{manager.engine.instance};
+  const InstanceId& instance = service->instance_->id();
+  CLOCHE_TRY(auto journal, pool::Journal::open(service->instance_->journal(), instance.value));
   CLOCHE_TRY(service->backend_, make_backend(executor, service->threads_, manager.engine, instance));
   CLOCHE_TRY(service->pools_, pool::Manager::create(executor, *service->backend_, std::move(journal),
                                                     std::move(manager), std::move(tenancy)));
@@ -188,8 +189,16 @@ http::Handler Service::when_ready(http::Handler handler) {
 // Listens first: a server that cannot must not touch what an earlier process left.
 Task<Status> Service::start() {
   auto listening = co_await http_->start();
-  if (!listening) co_return listening;
-  auto started = co_await pools_->start(Deadline::after(start_patience));
+  if (!listening) {
+    instance_->made_nothing();
+    co_return listening;
+  }
+  auto started = co_await pools_->prove(Deadline::after(start_patience));
+  if (started) {
+    started = co_await pools_->start(Deadline::after(start_patience));
+  } else {
+    instance_->made_nothing();
+  }
   if (started) started = co_await sessions_->start();
   if (!started) {
     co_await http_->shut_down(Deadline::after(drain_));
@@ -226,6 +235,7 @@ Task<> Service::end_in_order(Deadline drained) {
   leases_->clear();
   co_await sessions_->shut_down(drained);
   auto ended = co_await pools_->shut_down();
+  if (ended) instance_->leave_nothing();
   ended_ = std::move(ended);
   progress_.notify();
 }

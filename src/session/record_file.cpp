@@ -18,14 +18,15 @@ constexpr Database::Schema schema{.name = "sessions",
 
 }  // namespace
 
-Result<std::unique_ptr<RecordFile>> RecordFile::open(const std::string& path) {
-  return open_or_begin_anew(path, "the records of sessions", [&path] { return try_open(path); });
+Result<std::unique_ptr<RecordFile>> RecordFile::open(const std::string& path, const std::string& owner) {
+  return open_or_begin_anew(path, "the records of sessions", [&] { return try_open(path, owner); });
 }
 
-Result<std::unique_ptr<RecordFile>> RecordFile::try_open(const std::string& path) {
+Result<std::unique_ptr<RecordFile>> RecordFile::try_open(const std::string& path, const std::string& owner) {
   auto file = std::make_unique<RecordFile>();
   CLOCHE_TRY(file->database_, Database::open(path, schema));
   Database& database = *file->database_;
+  if (!owner.empty()) CLOCHE_CHECK(database.belong_to(owner));
   CLOCHE_TRY(file->begin_, database.prepare("INSERT OR REPLACE INTO sessions VALUES (?1, ?2, ?3, ?4, ?5)"));
   CLOCHE_TRY(file->set_made_, database.prepare("UPDATE sessions SET made = 1 WHERE tenant = ?1 AND id = ?2"));
   CLOCHE_TRY(file->forget_, database.prepare("DELETE FROM sessions WHERE tenant = ?1 AND id = ?2"));

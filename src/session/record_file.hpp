@@ -20,8 +20,9 @@ struct Record {
 
 class RecordFile {
  public:
-  // Makes the file where there is none. One that is damaged is put aside, and a new one begun.
-  static Result<std::unique_ptr<RecordFile>> open(const std::string& path);
+  // Makes the file where there is none. One that is damaged, or that belongs to another
+  // owner, is put aside, and a new one begun.
+  static Result<std::unique_ptr<RecordFile>> open(const std::string& path, const std::string& owner = {});
 
   Status begin(const Record& record);
   Status set_made(const SessionKey& key);
@@ -29,7 +30,7 @@ class RecordFile {
   Result<std::vector<Record>> all();
 
  private:
-  static Result<std::unique_ptr<RecordFile>> try_open(const std::string& path);
+  static Result<std::unique_ptr<RecordFile>> try_open(const std::string& path, const std::string& owner);
 
   std::unique_ptr<Database> database_;
   Statement begin_;

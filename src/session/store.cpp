@@ -62,7 +62,7 @@ class SessionStore::MakingPlace {
 
 Result<std::unique_ptr<SessionStore>> SessionStore::open(Executor executor, pool::Manager& manager,
                                                          auth::Quotas& quotas, StoreOptions options) {
-  CLOCHE_TRY(auto records, RecordFile::open(options.database));
+  CLOCHE_TRY(auto records, RecordFile::open(options.database, options.owner));
   CLOCHE_CHECK(manager.find(options.profile));
   return std::unique_ptr<SessionStore>(
       new SessionStore(std::move(executor), manager, quotas, std::move(records), std::move(options)));

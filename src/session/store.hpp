@@ -14,6 +14,7 @@ struct StoreOptions {
   std::uint32_t most = 50;    // of all tenants together; those of one tenant are limited by the quotas
   LimitOverrides max_limits;  // that a request may raise those of its profile to
   std::string database;       // which sessions there are
+  std::string owner;          // whose database it is; empty: not checked
   RunMeter meter;             // told of every run
 };
 

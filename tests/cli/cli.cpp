@@ -34,25 +34,38 @@ CommandSpec Cli::cloche_run(const Target& target, std::vector<std::string> argum
 
 std::string Cli::instance(const Target& target) const {
   std::error_code none;
-  for (const auto& entry : fs::directory_iterator(run_dir() / ("passing-" + target.backend), none)) {
-    const std::string name = entry.path().filename();
-    if (name.starts_with("passing-")) return name;
+  for (const auto& entry : fs::directory_iterator("/run/cloche/owners", none)) {
+    std::ifstream file(entry.path());
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    boost::system::error_code error;
+    const auto owner = boost::json::parse(text, error);
+    if (error || !owner.is_object()) continue;  // one that is just ending
+    const bool ours = owner.at("run_dir").as_string() == run_dir().string();
+    if (ours && owner.at("backend").as_string() == target.backend) return entry.path().filename();
   }
   return {};
 }
 
-std::vector<std::string> Cli::traces_of(const Target& target, const std::string& instance) const {
+std::vector<std::string> Cli::traces_of(const Target& target, const std::string& name) const {
   std::vector<std::string> traces;
+  std::string instance = name;
+  const fs::path identity = scratch_.path() / "state/instances" / target.backend / name / "identity";
+  if (fs::exists(identity)) {
+    std::ifstream file(identity);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    instance = parse_json(text).at("id").as_string();
+  }
   const auto add_if_there = [&](const fs::path& path) {
     if (fs::exists(path)) traces.push_back(path);
   };
   add_if_there(run_dir() / instance);
+  add_if_there("/run/cloche/owners/" + instance);
   add_if_there("/sys/fs/cgroup/cloche/" + instance);
   for (const auto& hierarchy : fs::directory_iterator("/sys/fs/cgroup"))
     add_if_there(hierarchy.path() / "cloche" / instance);
   if (target.backend == "docker") {
     CommandSpec list = cloche({});
-    list.argv = {"docker", "ps", "-aq", "--filter", "label=cloche.instance=" + instance};
+    list.argv = {"docker", "ps", "-aq", "--filter", "label=cloche.owner=" + instance};
     const CommandEnd listed = testing_support::run_command(list);
     EXPECT_EQ(listed.exit_code, 0) << listed.err;
     if (!listed.out.empty()) traces.push_back("container " + listed.out);

@@ -37,8 +37,8 @@ class Cli : public testing::Test {
 
   // The id under which a `cloche` that runs now makes its sandboxes; empty when there is none.
   std::string instance(const Target& target) const;
-  // What there is of an instance: cgroups, directories, containers.
-  std::vector<std::string> traces_of(const Target& target, const std::string& instance) const;
+  // What there is of an owner, given by its id or by its instance's name: cgroups, directories, containers.
+  std::vector<std::string> traces_of(const Target& target, const std::string& name) const;
 
   std::filesystem::path run_dir() const { return scratch_.path() / "run"; }
 

@@ -59,6 +59,32 @@ TEST_P(CliInterrupted, Killed_ItsSandboxIsRemovedByTheNextCommand) {
   EXPECT_EQ(instance(GetParam()), "");
 }
 
+TEST_P(CliInterrupted, Killed_DoctorOfAnotherRunDirectoryShowsAndRemovesWhatItLeft) {
+  const auto command = start_sleeper();
+  const std::string id = instance(GetParam());
+  const std::vector<std::string> doctor = {"doctor",  "--json", "--run-dir", scratch_.path() / "elsewhere",
+                                           "--owner", id};
+  const auto ask = [&](const std::string& what) {
+    std::vector<std::string> arguments = doctor;
+    arguments.push_back(what);
+    const CommandEnd end = run_command(cloche(arguments));
+    EXPECT_EQ(end.exit_code, 0) << end.err;
+    return parse_json(end.out);
+  };
+  EXPECT_THAT(ask("--remove-abandoned").as_array(), IsEmpty()) << "its process lives";
+  command->signal(SIGKILL);
+  EXPECT_EQ(command->finish().exit_code, 137);
+  const auto shown = ask("--abandoned");
+  ASSERT_EQ(shown.as_array().size(), 1u);
+  EXPECT_EQ(shown.at(0).at("state").as_string(), "abandoned");
+  EXPECT_FALSE(shown.at(0).at("things").as_array().empty());
+  EXPECT_THAT(traces_of(GetParam(), id), Not(IsEmpty())) << "it was only looked at";
+  const auto removed = ask("--remove-abandoned");
+  ASSERT_EQ(removed.as_array().size(), 1u);
+  EXPECT_TRUE(removed.at(0).at("removed").as_bool()) << removed;
+  EXPECT_THAT(traces_of(GetParam(), id), IsEmpty());
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, CliInterrupted,
                          testing::Values(Target{"oci", "crun"}, Target{"oci", "runsc"}, Target{"docker", "runc"}),
                          [](const auto& target) { return target.param.name(); });

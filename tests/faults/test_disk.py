@@ -93,7 +93,7 @@ def test_database_damaged_while_the_server_was_down__it_starts_keeps_the_file_an
     server.start()
     assert server.is_running(), server.log()
     if damage in ("truncated", "garbage"):
-        assert "the file was damaged; it is kept as" in server.log()
+        assert "cannot be used and is kept as" in server.log()
         assert list(server.instance_dir.glob(file + ".damaged-*"))
     # What was in it is lost, and that is told; nothing is made up.
     told = server.session("s")
@@ -133,7 +133,7 @@ def remove_run_directory(server):
     """When nothing is made or removed in it."""
     for profile in ("session", "python"):
         eventually(lambda p=profile: server.stats(p)["idle"] == server.stats(p)["pool_size"], f"{profile} is full")
-    shutil.rmtree(os.path.join(server.run_dir, server.instance))
+    shutil.rmtree(os.path.join(server.run_dir, server.owner))
 
 
 def test_run_directory_removed_under_the_server__sessions_go_on_and_nothing_is_left(serve):

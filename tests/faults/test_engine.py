@@ -127,7 +127,7 @@ def test_container_ended_behind_our_back__only_its_session_notices(how, serve, n
         assert time.monotonic() - began < 10
     assert server.read("other", "kept")["content"] == "x"
     note("410 sandbox_lost; others nothing", expect_whole(server), "that session")
-    eventually(lambda: container[:12] not in host.containers_of_instance(server.instance), "its container is gone")
+    eventually(lambda: container[:12] not in host.containers_of(server.owner), "its container is gone")
 
 
 def test_derived_image_removed__is_made_again(serve):
@@ -159,7 +159,7 @@ def test_does_not_let_go_of_one_container__the_server_starts_all_the_same_and_re
     server = serve(DOCKER, docker_host=gate.host).start().wait_until_ready()
     server.write("s", "kept", "x")
     server.kill()
-    left = host.docker("create", "--label", f"cloche.instance={server.instance}", "--label", "cloche.app=cloche", "--label",
+    left = host.docker("create", "--label", f"cloche.owner={server.owner}", "--label", "cloche.app=cloche", "--label",
                        "cloche.sandbox=0123456789abcdef", IMAGE, "true").strip()
     gate.behave("keep")
     began = time.monotonic()
@@ -167,7 +167,7 @@ def test_does_not_let_go_of_one_container__the_server_starts_all_the_same_and_re
     assert server.is_running() and time.monotonic() - began < 60, server.log()
     assert server.read("s", "kept")["content"] == "x"
     gate.behave("open")
-    eventually(lambda: left[:12] not in host.containers_of_instance(server.instance), "it is removed")
+    eventually(lambda: left[:12] not in host.containers_of(server.owner), "it is removed")
 
 
 def test_server_told_to_end_while_the_engine_hangs__ends_in_order_once_it_wakes(gate, serve):

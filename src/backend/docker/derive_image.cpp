@@ -85,7 +85,7 @@ Task<Status> ImageDeriver::make_in(std::string name, std::string mark, const Ima
   // Never started; engines want to know all the same what would be.
   body["Entrypoint"] = json::array{agent_in_sandbox};
   body["Cmd"] = json::array{"init"};
-  body["Labels"] = json::object{{labels::deriving_instance, instance_.value}, {labels::deriving, mark}};
+  body["Labels"] = json::object{{labels::deriving_owner, instance_.value}, {labels::deriving, mark}};
   body["HostConfig"] = json::object{{"NetworkMode", "none"}};
   auto created = co_await create_container(*engine_, name, std::move(body), deadline);
   const bool heard =
@@ -102,7 +102,7 @@ Task<Status> ImageDeriver::make_in(std::string name, std::string mark, const Ima
   // would pass for a container that is being derived.
   json::object config;
   config["Labels"] = json::object{
-      {labels::derived, "1"}, {labels::agent, agent_->sha256}, {labels::deriving_instance, ""}, {labels::deriving, ""}};
+      {labels::derived, "1"}, {labels::agent, agent_->sha256}, {labels::deriving_owner, ""}, {labels::deriving, ""}};
   auto committed =
       co_await commit_container(*engine_, created->id, tag.repository, tag.tag, std::move(config), deadline);
   if (!committed) co_return fail(as_trouble_of_engine(std::move(committed).error()));

@@ -48,6 +48,10 @@ class DockerBackend final : public Backend {
   Task<Result<std::vector<std::unique_ptr<Enclosure>>>> recover(Deadline deadline) override;
   Task<std::vector<Finding>> examine(Deadline deadline) override;
   Task<Status> reach(Deadline deadline) override;
+  Task<Status> prove(SandboxSpec spec, Deadline deadline) override;
+  Task<Status> remove_former(std::vector<std::string> names, Deadline deadline) override;
+  Task<Result<std::vector<Belonging>>> belongings(Deadline deadline) override;
+  Task<Status> remove_belongings(Deadline deadline) override;
 
  private:
   Task<Result<EngineFacts>> facts(Deadline deadline);
@@ -187,7 +191,7 @@ Task<Result<std::unique_ptr<Enclosure>>> DockerBackend::raise_with(Cleanup& clea
 
 Task<Result<std::vector<std::unique_ptr<Enclosure>>>> DockerBackend::recover(Deadline deadline) {
   CLOCHE_CO_CHECK(co_await remove_half_derived(deadline));
-  LabelMap ours = labels::of_instance(options_.instance);
+  LabelMap ours = labels::of_owner(options_.instance);
   CLOCHE_CO_TRY(auto found, co_await list_containers(*engine_, std::move(ours), deadline));
   std::vector<std::unique_ptr<Enclosure>> living;
   for (auto& container : found) {
@@ -210,7 +214,7 @@ Task<Result<std::vector<std::unique_ptr<Enclosure>>>> DockerBackend::recover(Dea
   }
   // One that ended in order left nothing. One that was killed may have asked for more than the engine has made by now.
   if (!found.empty()) {
-    reaper_->remove_strays(labels::of_instance(options_.instance), [held = held_](const LabelMap& borne) {
+    reaper_->remove_strays(labels::of_owner(options_.instance), [held = held_](const LabelMap& borne) {
       const auto sandbox = borne.find(labels::sandbox);
       return sandbox != borne.end() && held->contains(sandbox->second);
     });
@@ -220,12 +224,75 @@ Task<Result<std::vector<std::unique_ptr<Enclosure>>>> DockerBackend::recover(Dea
 
 Task<Status> DockerBackend::remove_half_derived(Deadline deadline) {
   LabelMap ours;
-  ours[labels::deriving_instance] = options_.instance.value;
+  ours[labels::deriving_owner] = options_.instance.value;
   CLOCHE_CO_TRY(const auto found, co_await list_containers(*engine_, std::move(ours), deadline));
   for (const auto& container : found) {
     CLOCHE_CO_CHECK(co_await remove_for_good(engine_, container.id, deadline));
   }
   co_return Status{};
+}
+
+// What can be told without pulling an image: the engine answers, has the runtime and enforces the limits, and with an
+// image that it has already, a container really starts.
+Task<Status> DockerBackend::prove(SandboxSpec spec, Deadline deadline) {
+  CLOCHE_CO_TRY(const EngineFacts known, co_await facts(deadline));
+  CLOCHE_CO_TRY(const std::string runtime, choose_runtime(known, spec.runtime));
+  CLOCHE_CO_CHECK(check_walls(known, runtime));
+  auto there = co_await inspect_image(*engine_, spec.image, deadline);
+  if (!there && there.error().code == ErrorCode::not_found) co_return Status{};
+  if (!there) co_return fail(as_trouble_of_engine(std::move(there).error()));
+  spec.name.clear();
+  auto made = co_await create(std::move(spec), deadline);
+  if (!made) co_return fail(std::move(made).error());
+  const std::string sandbox = (*made)->id().value;
+  const Deadline in_passing = Deadline::after(removal_in_passing).sooner(deadline);
+  auto gone = co_await (*made)->destroy(in_passing);
+  // It has been proved that one can be made; the rest is done beside the start.
+  if (!gone) reaper_->remove_labelled(labels::sandbox, sandbox, Reaper::Arrival::certain);
+  co_return Status{};
+}
+
+Task<Status> DockerBackend::remove_former(std::vector<std::string> names, Deadline deadline) {
+  if (options_.instance.name.empty()) co_return Status{};
+  LabelMap of_name;
+  of_name[labels::app] = "cloche";
+  of_name[labels::instance] = options_.instance.name;
+  CLOCHE_CO_TRY(auto found, co_await list_containers(*engine_, std::move(of_name), deadline));
+  for (ContainerSummary& container : found) {
+    const auto spec = labels::read_spec(container.labels[labels::spec_json]);
+    const bool is_ours =
+        !container.labels.contains(labels::owner) && spec && std::ranges::find(names, spec->name) != names.end();
+    if (!is_ours) continue;
+    auto removed = co_await remove_for_good(engine_, std::move(container.id), deadline);
+    if (!removed) co_return removed;
+  }
+  co_return Status{};
+}
+
+Task<Result<std::vector<Belonging>>> DockerBackend::belongings(Deadline deadline) {
+  std::vector<Belonging> all;
+  LabelMap any;
+  CLOCHE_CO_TRY(auto found, co_await list_containers(*engine_, std::move(any), deadline));
+  for (ContainerSummary& container : found) {
+    const std::string owner = labels::owner_of(container.labels);
+    if (owner.empty()) continue;
+    all.push_back({owner, "container", container.id.substr(0, 12) + " (" + container.state + ")",
+                   container.labels[labels::instance], container.labels[labels::place]});
+  }
+  co_return all;
+}
+
+Task<Status> DockerBackend::remove_belongings(Deadline deadline) {
+  LabelMap any;
+  CLOCHE_CO_TRY(const auto found, co_await list_containers(*engine_, std::move(any), deadline));
+  Status result;
+  for (const ContainerSummary& container : found) {
+    if (labels::owner_of(container.labels) != options_.instance.value) continue;
+    std::string id = container.id;
+    auto removed = co_await remove_for_good(engine_, std::move(id), deadline);
+    if (!removed && result) result = std::move(removed);  // one that resists must not cost the others
+  }
+  co_return result;
 }
 
 // A container that a process before us made, if it still is a sandbox.

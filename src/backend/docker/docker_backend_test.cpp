@@ -527,10 +527,10 @@ TEST_F(BackendOverFakeEngine, Recover_TakesUpTheLivingRemovesTheDeadAndLeavesThe
       {"01", {"a", "running", labelled(ours)}},
       {"02", {"b", "exited", labelled(dead)}},
       {"03", {"c", "running", labelled(broken)}},
-      {"04", {"d", "created", labelled({{"cloche.deriving.instance", "test"}, {"cloche.deriving", "x"}})}},
+      {"04", {"d", "created", labelled({{"cloche.deriving.owner", "test"}, {"cloche.deriving", "x"}})}},
       {"05", {"e", "running", labelled(theirs)}},
       {"06", {"f", "exited", labelled({{"cloche.app", "cloche"}})}},
-      {"07", {"g", "created", labelled({{"cloche.deriving.instance", "another"}})}}};
+      {"07", {"g", "created", labelled({{"cloche.deriving.owner", "another"}})}}};
   run([this]() -> Task<> {
     auto made = backend();
     auto living = co_await made->recover(soon());

@@ -34,7 +34,7 @@ Limits read_limits(const json::value& said) {
 
 }  // namespace
 
-Result<LabelMap> for_sandbox(const SandboxSpec& spec, const SandboxId& id, const InstanceId& owner) {
+Result<LabelMap> for_sandbox(const SandboxSpec& spec, const SandboxId& id, const InstanceId& of) {
   LabelMap all = spec.labels;
   for (const auto& [name, value] : all) {
     if (name.empty() || name.starts_with("cloche.")) {
@@ -46,17 +46,31 @@ Result<LabelMap> for_sandbox(const SandboxSpec& spec, const SandboxId& id, const
   if (!read_spec(write_spec(spec)))
     return fail(ErrorCode::invalid_argument, "paths and labels must be UTF-8 for the docker backend");
   all[app] = "cloche";
-  all[instance] = owner.value;
+  all[owner] = of.value;
+  all[instance] = of.name.empty() ? of.value : of.name;
+  all[place] = of.place;
   all[sandbox] = id.value;
   all[created] = now_rfc3339();
   all[spec_json] = write_spec(spec);
   // An image can bring labels, and must not pass for one that is being derived.
-  all[deriving_instance] = "";
+  all[deriving_owner] = "";
   all[deriving] = "";
   return all;
 }
 
-LabelMap of_instance(const InstanceId& owner) { return {{app, "cloche"}, {instance, owner.value}}; }
+LabelMap of_owner(const InstanceId& id) { return {{app, "cloche"}, {owner, id.value}}; }
+
+std::string owner_of(const LabelMap& borne) {
+  const auto value_of = [&](const char* name) {
+    const auto found = borne.find(name);
+    return found == borne.end() ? std::string() : found->second;
+  };
+  if (std::string deriver = value_of(deriving_owner); !deriver.empty()) return deriver;
+  if (std::string deriver = value_of(former_deriving); !deriver.empty()) return deriver;
+  if (value_of(app) != "cloche") return {};
+  std::string id = value_of(owner);
+  return id.empty() ? value_of(instance) : id;
+}
 
 std::string write_spec(const SandboxSpec& spec) {
   json::array mounts;

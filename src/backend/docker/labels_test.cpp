@@ -53,7 +53,7 @@ TEST(SandboxLabels, OwnNames_CannotBeTakenByTheCaller) {
   EXPECT_EQ(all->at("cloche.instance"), "one");
   EXPECT_EQ(all->at("cloche.sandbox"), "abc");
   EXPECT_EQ(all->at("team"), "a \"quoted\" one");
-  EXPECT_EQ(all->at("cloche.deriving.instance"), "");
+  EXPECT_EQ(all->at("cloche.deriving.owner"), "");
   spec.work_dir = "/w\xff";
   EXPECT_EQ(labels::for_sandbox(spec, {"abc"}, {"one"}).error().code, ErrorCode::invalid_argument);
   spec.work_dir = "/\xc3\xa4";

@@ -398,13 +398,13 @@ TEST_F(OnRealEngine, ContainersLeftHalfDerived_AreRemovedByRecover) {
     json::object body;
     body["Image"] = "cloche-test/busybox";
     body["Cmd"] = json::array{"x"};
-    body["Labels"] = json::object{{labels::deriving_instance, instance_}, {labels::deriving, "x"}};
+    body["Labels"] = json::object{{labels::deriving_owner, instance_}, {labels::deriving, "x"}};
     auto created = co_await create_container(*engine_, "cloche-test-" + random_hex(6), std::move(body), soon());
     EXPECT_TRUE(created) << created.error().message;
     auto made = backend();
     auto living = co_await made->recover(soon());
     EXPECT_TRUE(living && living->empty());
-    const std::size_t left = co_await count_containers(labels::deriving_instance, instance_);
+    const std::size_t left = co_await count_containers(labels::deriving_owner, instance_);
     EXPECT_EQ(left, 0u);
   });
 }

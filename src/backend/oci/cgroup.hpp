@@ -86,8 +86,19 @@ class CgroupTree {
   std::string path_for_runtime(const std::string& id) const;
   // The ids that have a directory in any hierarchy.
   std::vector<std::string> ids() const;
+  // Every directory of a sandbox, and every instance's own that has none, of all instances.
+  struct OwnedDirectory {
+    std::string instance;
+    std::string path;
+  };
+  std::vector<OwnedDirectory> all_directories() const;
+  // Removes this instance's own directories, where nothing is in them any more.
+  void remove_empty() const;
 
  private:
+  // The directories that hold those of instances, one in each hierarchy.
+  std::vector<std::string> tops() const;
+
   std::vector<CgroupPlace> places_;   // without directory
   std::vector<std::string> shadows_;  // mount points of the other hierarchies
   std::string instance_;

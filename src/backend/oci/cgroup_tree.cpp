@@ -36,6 +36,16 @@ std::string choose_parent(const CgroupMount& mount, const std::string& own) {
   return {};
 }
 
+// The names of the cgroups in a directory. Control files stand beside them.
+std::vector<std::string> cgroups_in(const std::string& directory) {
+  auto names = list_directory(directory);
+  if (!names) return {};
+  std::erase_if(*names, [&](const std::string& name) {
+    return ::access((directory + "/" + name + "/cgroup.procs").c_str(), F_OK) != 0;
+  });
+  return std::move(*names);
+}
+
 std::unexpected<Error> missing(std::string_view controller, const CgroupLayout& layout) {
   return fail(
       ErrorCode::unsupported,
@@ -84,19 +94,39 @@ Cgroup CgroupTree::at(const std::string& id) const {
 
 std::string CgroupTree::path_for_runtime(const std::string& id) const { return runtime_prefix_ + instance_ + "/" + id; }
 
+std::vector<std::string> CgroupTree::tops() const {
+  std::vector<std::string> all;
+  for (const CgroupPlace& place : places_) all.push_back(place.parent + "/cloche");
+  for (const std::string& shadow : shadows_)
+    all.push_back(shadow + runtime_prefix_.substr(0, runtime_prefix_.size() - 1));
+  return all;
+}
+
 std::vector<std::string> CgroupTree::ids() const {
   std::set<std::string> found;
-  const auto collect = [&](const std::string& directory) {
-    const auto names = list_directory(directory);
-    if (!names) return;
-    for (const std::string& name : *names) {
-      // Control files stand beside the directories.
-      if (::access((directory + "/" + name + "/cgroup.procs").c_str(), F_OK) == 0) found.insert(name);
-    }
-  };
-  for (const CgroupPlace& place : places_) collect(place.parent + "/cloche/" + instance_);
-  for (const std::string& shadow : shadows_) collect(shadow + runtime_prefix_ + instance_);
+  for (const std::string& top : tops()) {
+    for (std::string& name : cgroups_in(top + "/" + instance_)) found.insert(std::move(name));
+  }
   return {found.begin(), found.end()};
+}
+
+std::vector<CgroupTree::OwnedDirectory> CgroupTree::all_directories() const {
+  std::vector<OwnedDirectory> all;
+  for (const std::string& top : tops()) {
+    for (const std::string& instance : cgroups_in(top)) {
+      const std::string directory = top + "/" + instance;
+      const auto sandboxes = cgroups_in(directory);
+      if (sandboxes.empty()) all.push_back({instance, directory});
+      for (const std::string& id : sandboxes) all.push_back({instance, directory + "/" + id});
+    }
+  }
+  return all;
+}
+
+void CgroupTree::remove_empty() const {
+  for (const std::string& top : tops()) {
+    if (::rmdir((top + "/" + instance_).c_str()) == 0) ::rmdir(top.c_str());
+  }
 }
 
 }  // namespace cloche::oci

@@ -10,12 +10,12 @@
 #include <filesystem>
 #include <thread>
 
+#include "backend/oci/draft.hpp"
 #include "backend/oci/files.hpp"
 #include "backend/oci/image_manifest.hpp"
 #include "backend/oci/layer_writer.hpp"
 #include "backend/oci/sha256.hpp"
 #include "backend/oci/tar_reader.hpp"
-#include "core/ids.hpp"
 #include "core/unique_fd.hpp"
 #include "sandbox/spec.hpp"
 
@@ -26,17 +26,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Bytes most_archive = {std::uint64_t{64} << 30};
-
-class DraftGuard {
- public:
-  explicit DraftGuard(std::string path) : path_(std::move(path)) {}
-  ~DraftGuard() { (void)remove_tree(path_); }
-  DraftGuard(const DraftGuard&) = delete;
-  DraftGuard& operator=(const DraftGuard&) = delete;
-
- private:
-  std::string path_;
-};
 
 // One at a time unpacks a source; whoever comes meanwhile waits and then finds it done. Across processes too.
 Result<UniqueFd> lock(const std::string& path, const Watch& watch) {
@@ -144,10 +133,8 @@ Result<std::string> ImageStore::unpack_once(const std::string& image, Packing pa
   CLOCHE_TRY(const UniqueFd locked, lock(directory_ + "/locks/" + source, watch));
   if (auto known = known_root(source)) return known;
 
-  const std::string draft = directory_ + "/.draft-" + random_hex(8);
-  const DraftGuard guard(draft);
-  CLOCHE_CHECK(make_directory(draft, 0711));
-  auto key = unpack(image, packing, draft, watch);
+  CLOCHE_TRY(const Draft draft, Draft::make(directory_, 0711));
+  auto key = unpack(image, packing, draft.path(), watch);
   if (!key) return fail(std::move(key).error().at("unpack " + image));
   CLOCHE_CHECK(write_file_atomically(directory_ + "/sources/" + source, *key, 0600));
   return directory_ + "/" + *key + "/rootfs";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/oci/belongings.hpp"
 #include "backend/oci/examine.hpp"
 #include "backend/oci/host.hpp"
 #include "backend/oci/oci_enclosure.hpp"
@@ -122,6 +123,35 @@ class OciBackend final : public Backend {
     std::vector<Finding> failed;
     failed.push_back({"examination", Finding::Level::missing, findings.error().message, "try again"});
     co_return failed;
+  }
+
+  Task<Status> prove(SandboxSpec spec, Deadline deadline) override {
+    CLOCHE_CO_CHECK(validate(spec));
+    auto work = [host = host_, spec = std::move(spec), watch = Watch(deadline)]() -> Status {
+      return oci::prove_sandbox(*host, spec, watch);
+    };
+    auto proved = co_await oci::run_blocking_to_the_end(pool_, std::move(work));
+    co_return proved;
+  }
+
+  Task<Status> remove_former(std::vector<std::string> names, Deadline deadline) override {
+    auto work = [host = host_, names = std::move(names), watch = Watch(deadline)]() -> Status {
+      return oci::remove_former(*host, names, watch);
+    };
+    auto removed = co_await oci::run_blocking_to_the_end(pool_, std::move(work));
+    co_return removed;
+  }
+
+  Task<Result<std::vector<Belonging>>> belongings(Deadline) override {
+    auto work = [host = host_]() -> Result<std::vector<Belonging>> { return oci::find_belongings(*host); };
+    auto found = co_await oci::run_blocking_to_the_end(pool_, std::move(work));
+    co_return found;
+  }
+
+  Task<Status> remove_belongings(Deadline deadline) override {
+    auto work = [host = host_, watch = Watch(deadline)]() -> Status { return oci::remove_belongings(*host, watch); };
+    auto removed = co_await oci::run_blocking_to_the_end(pool_, std::move(work));
+    co_return removed;
   }
 
  private:

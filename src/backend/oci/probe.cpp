@@ -21,6 +21,7 @@ namespace json = boost::json;
 using namespace std::chrono_literals;
 
 constexpr auto longest_probe = 15s;
+constexpr auto longest_proof = 30s;
 constexpr auto failure_counts_for = 5min;
 
 std::int64_t now_in_seconds() {
@@ -99,8 +100,7 @@ Result<std::string> read_line(int fd, Deadline deadline) {
   return line;
 }
 
-Result<std::string> try_runtime(Host& host, const Runtime& runtime, const Watch& watch) {
-  const SandboxSpec spec;
+Result<std::string> try_runtime(Host& host, const SandboxSpec& spec, const Runtime& runtime, const Watch& watch) {
   CLOCHE_TRY(const MadeSandbox made, make_sandbox(host, spec, runtime, AgentTask::answer, watch));
   const auto line = read_line(made.ends.from_agent.get(), watch.deadline());
   const Status removed = remove_sandbox(host, made.record.id.value, Deadline::after(10s));
@@ -112,24 +112,39 @@ Result<std::string> try_runtime(Host& host, const Runtime& runtime, const Watch&
 }  // namespace
 
 Result<Runtime> probe_runtime(Host& host, Runtime runtime, const Watch& watch) {
+  // Servers with other state directories may use the same run directory.
+  const std::string asked = runtime.name + " " + host.options().state_dir;
   CLOCHE_TRY(const std::string key, circumstances(host, runtime));
-  auto answer = known_answer(host, runtime.name, key);
+  auto answer = known_answer(host, asked, key);
   if (!answer) {
     const std::lock_guard lock(host.probing());
-    answer = known_answer(host, runtime.name, key);
+    answer = known_answer(host, asked, key);
     if (!answer) {
-      answer = try_runtime(host, runtime, watch.until(Deadline::after(longest_probe)));
+      answer = try_runtime(host, SandboxSpec(), runtime, watch.until(Deadline::after(longest_probe)));
       if (!*answer) {
         // Given up on the caller's behalf: that says nothing about the runtime.
         CLOCHE_CHECK(watch.check("probe " + runtime.name));
         answer = fail(std::move(*answer).error().at("probe " + runtime.name));
       }
-      remember_answer(host, runtime.name, key, *answer);
+      remember_answer(host, asked, key, *answer);
     }
   }
   CLOCHE_TRY(const std::string line, *answer);
   take_facts(runtime, line);
   return runtime;
+}
+
+Status prove_sandbox(Host& host, const SandboxSpec& spec, const Watch& watch) {
+  if (!host.cgroups()) return fail(host.cgroups().error());
+  CLOCHE_TRY(const Runtime runtime, choose_runtime(host, spec.runtime, watch));
+  if (!spec.image.empty()) {
+    // Unpacking may take its time, and an image may be built while the service runs.
+    const auto root = host.images().root_of(spec.image, watch);
+    const bool later = !root && (root.error().code == ErrorCode::not_found || root.error().code == ErrorCode::timeout);
+    if (later) return {};
+  }
+  CLOCHE_CHECK(try_runtime(host, spec, runtime, watch.until(Deadline::after(longest_proof))));
+  return {};
 }
 
 Result<Runtime> choose_runtime(Host& host, std::string_view name, const Watch& watch) {

@@ -112,6 +112,7 @@ std::string to_json(const SandboxRecord& record) {
       json::object{{"version", version},
                    {"state", name_of(record.state)},
                    {"id", record.id.value},
+                   {"owner", record.owner},
                    {"spec", spec_to_json(record.spec)},
                    {"runtime", record.runtime},
                    {"runtime_kind", record.runtime_kind},
@@ -130,6 +131,7 @@ Result<SandboxRecord> parse_record(std::string_view source) {
     SandboxRecord record;
     CLOCHE_TRY(record.state, state_named(object.at("state").as_string()));
     record.id.value = text(object.at("id"));
+    if (const json::value* owner = object.if_contains("owner")) record.owner = text(*owner);
     record.spec = spec_from_json(object.at("spec").as_object());
     record.runtime = text(object.at("runtime"));
     // Records of older versions have none: there, a runtime's name was its kind.

@@ -18,6 +18,7 @@ struct SandboxRecord {
 
   State state = State::creating;
   SandboxId id;
+  std::string owner;  // the instance's id
   SandboxSpec spec;
   std::string runtime;                    // the one chosen, never "auto"
   std::string runtime_kind;               // crun, runc or runsc, whatever its name is

@@ -66,8 +66,12 @@ Result<std::vector<MadeSandbox>> recover_sandboxes(Host& host, const Watch& watc
     CLOCHE_CHECK(watch.check("recover"));
     auto record = read_record(host.files_of(id).record);
     if (record && record->id.value == id) {
+      if (!record->owner.empty() && record->owner != host.options().instance.value) {
+        log::warn("recover: sandbox {} belongs to {} and is left alone", id, record->owner);
+        continue;
+      }
       if (is_kept_by_another(*record, host)) {
-        log::warn("recover: sandbox {} belongs to process {}, which is alive and uses the same instance id", id,
+        log::warn("recover: sandbox {} is kept by process {}, which is alive, and is left alone", id,
                   record->keeper.pid);
         continue;
       }

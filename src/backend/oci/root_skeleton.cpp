@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "backend/oci/draft.hpp"
 #include "backend/oci/files.hpp"
 #include "backend/oci/sha256.hpp"
-#include "core/ids.hpp"
 
 namespace cloche::oci {
 
@@ -76,15 +76,13 @@ Result<std::string> ensure_skeleton(const std::string& store, const RootPlan& pl
   const std::string place = store + "/" + name_of(plan);
   if (path_exists(place)) return place;
   CLOCHE_CHECK(make_directories(store, 0711));
-  const std::string draft = store + "/.draft-" + random_hex(8);
-  CLOCHE_CHECK(make_directory(draft, 0755));
+  CLOCHE_TRY(const Draft draft, Draft::make(store, 0755));
   Status made;
   for (const RootEntry& entry : plan.entries) {
-    made = make_entry(draft, entry);
+    made = make_entry(draft.path(), entry);
     if (!made) break;
   }
-  if (made && ::rename(draft.c_str(), place.c_str()) != 0) made = fail_errno("rename to " + place);
-  if (!made) (void)remove_tree(draft);
+  if (made && ::rename(draft.path().c_str(), place.c_str()) != 0) made = fail_errno("rename to " + place);
   // Somebody else may have been quicker with the very same.
   if (!made && !path_exists(place)) return fail(std::move(made).error().at("make root skeleton"));
   return place;

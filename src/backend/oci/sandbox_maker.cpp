@@ -75,6 +75,7 @@ class Making {
   Making(Host& host, const SandboxSpec& spec, const Runtime& runtime, AgentTask task, const Watch& watch)
       : host_(host), runtime_(runtime), task_(task), watch_(watch) {
     record_.id.value = "s-" + random_hex(10);
+    record_.owner = host.options().instance.value;
     record_.spec = spec;
     record_.runtime = runtime.name;
     record_.runtime_kind = std::string(runtime.traits->name);

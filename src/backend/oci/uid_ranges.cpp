@@ -72,22 +72,34 @@ Status UidRanges::release(UidRange range, const std::string& sandbox) const {
 
 Result<std::vector<UidRanges::Claim>> UidRanges::claims() const {
   std::vector<Claim> ours;
-  const auto names = list_directory(directory_);
-  if (!names && names.error().code == ErrorCode::not_found) return ours;
-  if (!names) return fail(names.error());
-  for (const std::string& name : *names) {
-    const auto owner = read_file(directory_ + "/" + name);
-    if (!owner || !owner->starts_with(instance_ + " ")) continue;
-    const auto slot = slot_of(name);
-    if (!slot) {
-      ::unlink((directory_ + "/" + name).c_str());  // a draft of ours that a crash left behind
-      continue;
-    }
-    std::string sandbox = owner->substr(instance_.size() + 1);
-    if (!sandbox.empty() && sandbox.back() == '\n') sandbox.pop_back();
-    ours.push_back({UidRange{*slot}, std::move(sandbox)});
+  CLOCHE_TRY(auto all, all_claims());
+  for (OwnedClaim& each : all) {
+    if (each.owner == instance_) ours.push_back(std::move(each.claim));
   }
   return ours;
+}
+
+Result<std::vector<UidRanges::OwnedClaim>> UidRanges::all_claims() const {
+  std::vector<OwnedClaim> all;
+  const auto names = list_directory(directory_);
+  if (!names && names.error().code == ErrorCode::not_found) return all;
+  if (!names) return fail(names.error());
+  for (const std::string& name : *names) {
+    const auto line = read_file(directory_ + "/" + name);
+    const auto space = line ? line->find(' ') : std::string::npos;
+    if (space == std::string::npos) continue;
+    const std::string owner = line->substr(0, space);
+    const auto slot = slot_of(name);
+    if (!slot) {
+      // A draft of ours that a crash left behind.
+      if (owner == instance_) ::unlink((directory_ + "/" + name).c_str());
+      continue;
+    }
+    std::string sandbox = line->substr(space + 1);
+    if (!sandbox.empty() && sandbox.back() == '\n') sandbox.pop_back();
+    all.push_back({owner, {UidRange{*slot}, std::move(sandbox)}});
+  }
+  return all;
 }
 
 Result<std::uint32_t> UidRanges::taken() const {

@@ -39,7 +39,13 @@ class UidRanges {
   };
   // Those of this instance.
   Result<std::vector<Claim>> claims() const;
-  // How many anybody has.
+  struct OwnedClaim {
+    std::string owner;
+    Claim claim;
+  };
+  // Those of all instances.
+  Result<std::vector<OwnedClaim>> all_claims() const;
+  // How many are taken, by any instance.
   Result<std::uint32_t> taken() const;
 
  private:

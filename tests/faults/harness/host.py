@@ -1,4 +1,4 @@
-"""Sandboxes as the host sees them: their processes, and every trace that a server of one instance has left."""
+"""Sandboxes as the host sees them: their processes, and every trace that a server has left."""
 import glob
 import os
 import pathlib
@@ -9,6 +9,7 @@ import subprocess
 from .target import engine_host
 
 UIDS = pathlib.Path("/run/cloche/uids")
+OWNERS = pathlib.Path("/run/cloche/owners")
 
 
 def _text(path):
@@ -37,8 +38,8 @@ def container_of(sandbox_id):
     return docker("ps", "-aq", "--no-trunc", "--filter", f"label=cloche.sandbox={sandbox_id}").strip()
 
 
-def containers_of_instance(instance):
-    return docker("ps", "-aq", "--filter", f"label=cloche.instance={instance}").split()
+def containers_of(owner):
+    return docker("ps", "-aq", "--filter", f"label=cloche.owner={owner}").split()
 
 
 class Process:
@@ -113,21 +114,25 @@ def supervisors_of(target, sandbox_id):
     return [process for process in processes_of(target, sandbox_id) if process.name == "cloche-super"]
 
 
-def traces_of(instance, run_dir, backend):
-    """Whatever there is of an instance on this host; nothing after a server that ended in order."""
+def traces_of(owner, run_dir, backend):
+    """Whatever there is of an owner on this host; nothing after a server that ended in order."""
     found = []
-    if os.path.exists(os.path.join(run_dir, instance)):
-        found += sorted(glob.glob(os.path.join(run_dir, instance, "sandboxes", "*"))) or [f"{run_dir}/{instance}"]
-    for place in ["/sys/fs/cgroup/cloche/" + instance, *glob.glob(f"/sys/fs/cgroup/*/cloche/{instance}")]:
+    if not owner:
+        return found
+    if os.path.exists(os.path.join(run_dir, owner)):
+        found += sorted(glob.glob(os.path.join(run_dir, owner, "sandboxes", "*"))) or [f"{run_dir}/{owner}"]
+    for place in ["/sys/fs/cgroup/cloche/" + owner, *glob.glob(f"/sys/fs/cgroup/*/cloche/{owner}")]:
         if os.path.exists(place):
             found.append(place)
-    found += [f"process {process.pid}" for process in processes_in("/cloche/" + instance + "/")]
+    found += [f"process {process.pid}" for process in processes_in("/cloche/" + owner + "/")]
     if UIDS.is_dir():
-        found += [f"uid range {claim.name}" for claim in UIDS.iterdir() if _text(claim).startswith(instance + " ")]
+        found += [f"uid range {claim.name}" for claim in UIDS.iterdir() if _text(claim).startswith(owner + " ")]
     with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as lines:
         found += ["mount " + line.split()[4] for line in lines if f"{run_dir}/" in line.split()[4]]
+    if (OWNERS / owner).exists():
+        found.append(f"registration {OWNERS / owner}")
     if backend == "docker":
-        found += [f"container {name}" for name in containers_of_instance(instance)]
+        found += [f"container {name}" for name in containers_of(owner)]
     return found
 
 

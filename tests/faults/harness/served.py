@@ -56,6 +56,7 @@ class Served:
         self.launcher = list(launcher)
         self.docker_host = docker_host or engine_host()
         self.token = None
+        self._owner = ""
         self.process = None
         self.printed = ""
         self.log_file = self.scratch / f"{name}.log"
@@ -70,6 +71,13 @@ class Served:
     @property
     def instance_dir(self):
         return self.state_dir / "instances" / self.target.backend / self.instance
+
+    @property
+    def owner(self):
+        """The id that all of its sandboxes carry; empty before its first start. Also known once the file is gone."""
+        with contextlib.suppress(OSError, ValueError):
+            self._owner = json.loads((self.instance_dir / "identity").read_text())["id"]
+        return self._owner
 
     def command(self):
         made = [*self.launcher, program(), "serve", "--config", str(self.config), "--listen", "unix:" + self.socket,
@@ -180,10 +188,10 @@ class Served:
         """The ids of all that there are on the host, lent or not."""
         label = f"pool.profile={profile}"
         if self.target.is_docker:
-            return host.docker("ps", "-a", "--filter", f"label=cloche.instance={self.instance}", "--filter",
+            return host.docker("ps", "-a", "--filter", f"label=cloche.owner={self.owner}", "--filter",
                                "label=" + label, "--format", '{{.Label "cloche.sandbox"}}').split()
         found = []
-        for record in pathlib.Path(self.run_dir, self.instance, "sandboxes").glob("*/sandbox.json"):
+        for record in pathlib.Path(self.run_dir, self.owner, "sandboxes").glob("*/sandbox.json"):
             with contextlib.suppress(OSError):
                 if f'"pool.profile":"{profile}"' in record.read_text().replace(" ", ""):
                     found.append(record.parent.name)
@@ -208,7 +216,7 @@ class Served:
         return self
 
     def traces(self):
-        return host.traces_of(self.instance, self.run_dir, self.target.backend)
+        return host.traces_of(self.owner, self.run_dir, self.target.backend)
 
     def clean_up(self):
         """Whatever a failed test left: a server that is started once more and told to end removes it."""

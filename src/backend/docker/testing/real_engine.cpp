@@ -65,7 +65,7 @@ void RealEngine::SetUp() {
 void RealEngine::TearDown() {
   if (!engine_) return;
   run([this]() -> Task<> {
-    for (const char* label : {labels::instance, labels::deriving_instance}) {
+    for (const char* label : {labels::instance, labels::deriving_owner}) {
       const std::size_t left = co_await count_containers(label, instance_);
       EXPECT_EQ(left, 0u) << "containers with " << label << " are left";
     }

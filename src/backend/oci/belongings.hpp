@@ -1,0 +1,22 @@
+// What on this host carries the id of an owner, and its removal: for owners that no living process is.
+#pragma once
+
+#include <vector>
+
+#include "backend/oci/host.hpp"
+#include "backend/oci/watch.hpp"
+#include "sandbox/backend.hpp"
+
+namespace cloche::oci {
+
+// Cgroups, uid ranges, and below this host's run directory the directories of sandboxes and mounts, of all owners.
+Result<std::vector<Belonging>> find_belongings(const Host& host);
+
+// Removes what a Cloche without owner ids left in the directory of this instance's name, if its sandbox has one of these
+// names.
+Status remove_former(const Host& host, const std::vector<std::string>& names, const Watch& watch);
+
+// Removes all that carries this instance's id.
+Status remove_belongings(Host& host, const Watch& watch);
+
+}  // namespace cloche::oci
