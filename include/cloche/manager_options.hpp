@@ -13,6 +13,12 @@
 
 namespace cloche {
 
+/// Who gets a manager's errors.
+enum class Callers {
+  trusted,    ///< whoever runs it: errors say why a sandbox could not be made
+  strangers,  ///< callers of a service: they learn nothing of the engine and the host; the log says why
+};
+
 /// Profiles, names and secrets of a manager.
 struct ManagerOptions {
   EngineOptions engine;                        ///< what makes the sandboxes
@@ -24,7 +30,8 @@ struct ManagerOptions {
   std::map<std::string, std::string> secrets;
   /// How many sandboxes of all pools together may be in the making, and how many on their way out, at the same time.
   std::uint32_t max_making = 4;
-  std::uint32_t max_removing = 4;  ///< see max_making
+  std::uint32_t max_removing = 4;      ///< see max_making
+  Callers callers = Callers::trusted;  ///< who gets its errors
   /// How long shutdown waits for leases to be given back before it ends them.
   std::chrono::milliseconds drain_timeout{10'000};
 };

@@ -27,9 +27,11 @@ enum class Reuse {
 
 /// How many sandboxes there are, and for how long.
 struct PoolOptions {
-  std::uint32_t pool_size = 3;                      ///< kept warm: ready to be lent at once
-  std::uint32_t scale_limit = 10;                   ///< there are never more, lent or not, being made or being removed
-  std::chrono::milliseconds idle_timeout{600'000};  ///< until one that is idle beyond pool_size is removed
+  std::uint32_t pool_size = 3;     ///< kept warm: ready to be lent at once
+  std::uint32_t scale_limit = 10;  ///< there are never more, lent or not, being made or being removed
+  /// Lent to one tenant at a time; unset: all of them.
+  std::optional<std::uint32_t> tenant_limit;
+  std::chrono::milliseconds idle_timeout{600'000};     ///< until one that is idle beyond pool_size is removed
   std::chrono::milliseconds running_timeout{120'000};  ///< until a lease ends by force
   std::uint32_t max_uses = 50;                         ///< until a sandbox is replaced
   Reuse reuse = Reuse::reset;                          ///< what happens to one that is given back
@@ -108,6 +110,7 @@ struct PoolStats {
   std::uint64_t resets_failed = 0;    ///< those that could not be proved clean, and were destroyed
   std::uint64_t revoked = 0;          ///< leases ended by running_timeout
   std::uint64_t lost = 0;             ///< sandboxes that died by themselves
+  std::uint64_t unanswered = 0;       ///< idle sandboxes that did not answer when they were claimed
   LatencyHistogram claim_latency;     ///< of those served
 };
 

@@ -66,8 +66,14 @@ void log_refusal(const http::Exchange& exchange, const auth::Refusal& refusal) {
   spdlog::log(level, "request {}: refused: {}: {}", exchange.request_id(), to_string(refusal.reason), refusal.detail);
 }
 
-std::expected<auth::Principal, Denial> let_in(auth::Authenticator& authenticator, auth::Quotas& quotas,
-                                              const http::Exchange& exchange) {
+// Who was let in, and the place among the requests of its tenant that are under way.
+struct LetIn {
+  auth::Principal principal;
+  auth::QuotaTicket place;
+};
+
+std::expected<LetIn, Denial> let_in(auth::Authenticator& authenticator, auth::Quotas& quotas,
+                                    const http::Exchange& exchange) {
   const http::Fields& fields = exchange.fields();
   const std::size_t headers = count_of(fields, "Authorization");
   if (headers > 1) return std::unexpected(Denial{400, "several Authorization headers; send one", {}, "malformed"});
@@ -84,12 +90,16 @@ std::expected<auth::Principal, Denial> let_in(auth::Authenticator& authenticator
     return std::unexpected(denial_of(principal.error()));
   }
   if (auto admitted = quotas.admit_request(*principal); !admitted) return std::unexpected(denial_of(admitted.error()));
-  return *std::move(principal);
+  auto tenant = auth::authorize_tenant(*principal, std::nullopt);
+  if (!tenant) return std::unexpected(Denial{403, tenant.error().message, {}, "tenant"});
+  auto place = quotas.take(*tenant, auth::Quota::calls);
+  if (!place) return std::unexpected(denial_of(place.error()));
+  return LetIn{*std::move(principal), *std::move(place)};
 }
 
 Task<> answer_detail(http::Exchange& exchange, unsigned status, std::string message, http::Fields fields) {
   boost::json::object body;
-  body["detail"] = status == 500 ? "something failed inside; the log knows more" : message;
+  body["detail"] = status == 500 ? "internal error; see the server's log" : message;
   fields.emplace_back("Content-Type", "application/json");
   std::string text = boost::json::serialize(body);
   [[maybe_unused]] auto sent = co_await exchange.respond(status, std::move(fields), std::move(text));
@@ -107,7 +117,8 @@ Task<> answer_denial(http::Exchange& exchange, Denial denial, ErrorForm form) {
 
 Task<> answer_failure(http::Exchange& exchange, Error error, ErrorForm form) {
   if (exchange.is_answered()) {
-    log::debug("request {}: after its answer began: {}", exchange.request_id(), error.message);
+    log::debug("request {}: its response breaks off: {}", exchange.request_id(), error.message);
+    exchange.break_off();
     co_return;
   }
   // The server knows the status that fits.
@@ -119,7 +130,7 @@ Task<> answer_failure(http::Exchange& exchange, Error error, ErrorForm form) {
   const unsigned status = answer_for(error.code).status;
   log_failure(exchange, error);
   http::Fields fields;
-  if (status == 429 || status == 503) fields.emplace_back("Retry-After", "1");
+  if (is_worth_another_try(error.code)) fields.emplace_back("Retry-After", "1");
   co_await answer_detail(exchange, status, std::move(error.message), std::move(fields));
 }
 
@@ -131,15 +142,15 @@ struct Guards {
 
 Task<> serve_call(Guards guards, ErrorForm form, const CallHandler& handler, http::Exchange& exchange,
                   const http::PathParameters& path) {
-  auto principal = let_in(guards.authenticator, guards.quotas, exchange);
-  if (!principal) {
-    Denial denial = std::move(principal).error();
+  auto caller = let_in(guards.authenticator, guards.quotas, exchange);
+  if (!caller) {
+    Denial denial = std::move(caller).error();
     co_await answer_denial(exchange, std::move(denial), form);
     co_return;
   }
-  exchange.label("tenant", principal->tenant);
-  if (!principal->token_id.empty()) exchange.label("token", principal->token_id);
-  Call call{exchange, path, *std::move(principal), guards.authenticator};
+  exchange.label("tenant", caller->principal.tenant);
+  if (!caller->principal.token_id.empty()) exchange.label("token", caller->principal.token_id);
+  Call call{exchange, path, std::move(caller->principal), guards.authenticator};
   auto served = co_await handler(call);
   if (served) co_return;
   Error error = std::move(served).error();

@@ -39,10 +39,15 @@ ErrorAnswer answer_for(ErrorCode code) {
     case ErrorCode::timeout: return {504, "timeout"};
     case ErrorCode::cancelled: return {499, "cancelled"};
     case ErrorCode::sandbox_lost: return {410, "sandbox_lost"};
+    case ErrorCode::ending: return {409, "session_ending"};
     case ErrorCode::protocol: return {502, "protocol"};
     case ErrorCode::internal: break;
   }
   return {500, "internal"};
+}
+
+bool is_worth_another_try(ErrorCode code) {
+  return code == ErrorCode::limit_reached || code == ErrorCode::unavailable || code == ErrorCode::ending;
 }
 
 http::ErrorBody error_body(unsigned status, std::string_view code, std::string_view message,
@@ -50,7 +55,9 @@ http::ErrorBody error_body(unsigned status, std::string_view code, std::string_v
   boost::json::object error;
   error["code"] = code;
   // What went wrong inside is for the log, where the request id finds it.
-  error["message"] = status == 500 ? std::string_view("something failed inside; the log knows more") : message;
+  error["message"] = status == 500
+                         ? std::string_view("internal error; the server's log has the details under this request id")
+                         : message;
   error["request_id"] = request_id;
   boost::json::object body;
   body["error"] = std::move(error);
@@ -76,7 +83,7 @@ Task<> answer_error(http::Exchange& exchange, const Error& error) {
   http::ErrorBody body = error_body(answer.status, answer.code, error.message, exchange.request_id());
   http::Fields fields;
   fields.emplace_back("Content-Type", body.content_type);
-  if (answer.status == 429 || answer.status == 503) fields.emplace_back("Retry-After", "1");
+  if (is_worth_another_try(error.code)) fields.emplace_back("Retry-After", "1");
   [[maybe_unused]] auto sent = co_await exchange.respond(answer.status, std::move(fields), std::move(body.text));
 }
 

@@ -16,6 +16,8 @@ struct ErrorAnswer {
 };
 
 ErrorAnswer answer_for(ErrorCode code);
+// Whether the same call may succeed later: the answer has Retry-After.
+bool is_worth_another_try(ErrorCode code);
 
 // {"error": {"code", "message", "request_id"}}
 http::ErrorBody error_body(unsigned status, std::string_view code, std::string_view message,

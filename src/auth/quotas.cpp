@@ -1,6 +1,7 @@
 #include "auth/quotas.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "auth/names.hpp"
@@ -15,9 +16,30 @@ using std::chrono::seconds;
 // Sweeping is linear in the tenants: when there is no place, not for each who knocks.
 constexpr seconds sweep_when_full{1};
 constexpr seconds sweep_anyway{60};
-// Runs come and go; sessions stay a while.
-constexpr seconds retry_run{1};
-constexpr seconds retry_session{5};
+
+// Where a quota is counted, where its limit is, and when another try is worth it.
+struct Counted {
+  Quota quota;
+  std::uint32_t TenantUse::* place;
+  std::optional<std::uint32_t> QuotaLimits::* most;
+  seconds retry_after;
+};
+constexpr std::array<Counted, 8> all_counted{{
+    {Quota::sessions, &TenantUse::sessions, &QuotaLimits::sessions, seconds{5}},
+    {Quota::runs, &TenantUse::runs, &QuotaLimits::runs, seconds{1}},
+    {Quota::contexts, &TenantUse::contexts, &QuotaLimits::contexts, seconds{5}},
+    {Quota::leases, &TenantUse::leases, &QuotaLimits::leases, seconds{5}},
+    {Quota::calls, &TenantUse::calls, &QuotaLimits::calls, seconds{1}},
+    {Quota::streams, &TenantUse::streams, &QuotaLimits::streams, seconds{5}},
+    {Quota::connections, &TenantUse::connections, &QuotaLimits::connections, seconds{1}},
+    {Quota::files, &TenantUse::files, &QuotaLimits::files, seconds{1}},
+}};
+
+const Counted& counted(Quota quota) { return *std::ranges::find(all_counted, quota, &Counted::quota); }
+
+bool holds_nothing(const TenantUse& use) {
+  return std::ranges::all_of(all_counted, [&](const Counted& each) { return use.*each.place == 0; });
+}
 
 nanoseconds interval_of(const Rate& rate) { return nanoseconds(static_cast<std::int64_t>(1e9 / rate.per_second)); }
 
@@ -57,8 +79,14 @@ Status check_quotas(const QuotaOptions& options) {
 std::string_view to_string(Quota quota) {
   switch (quota) {
     case Quota::requests: return "requests";
-    case Quota::runs: return "runs";
     case Quota::sessions: return "sessions";
+    case Quota::runs: return "runs";
+    case Quota::contexts: return "contexts";
+    case Quota::leases: return "leases";
+    case Quota::calls: return "calls";
+    case Quota::streams: return "streams";
+    case Quota::connections: return "connections";
+    case Quota::files: return "files";
     case Quota::tenants: return "tenants";
   }
   return "";
@@ -99,7 +127,7 @@ void Quotas::forget_rested(SteadyTime now) {
   swept_ = now;
   std::erase_if(tenants_, [&](const auto& entry) {
     const TenantUse& use = *entry.second;
-    return use.sessions == 0 && use.runs == 0 && use.next_due <= now;
+    return holds_nothing(use) && use.next_due <= now;
   });
 }
 
@@ -132,29 +160,24 @@ WithinQuota<> Quotas::admit_request(const Principal& principal) {
   return {};
 }
 
-WithinQuota<QuotaTicket> Quotas::take(const AuthorizedTenant& tenant, Quota quota, std::uint32_t TenantUse::* place,
-                                      std::optional<std::uint32_t> most, seconds retry_after) {
+WithinQuota<QuotaTicket> Quotas::take(const AuthorizedTenant& tenant, Quota quota) {
+  const Counted& kind = counted(quota);
   auto use = entry(tenant.name());
   if (!use) return too_many_tenants();
-  if (most && (*use).*place >= *most) {
-    return std::unexpected(
-        over(quota, retry_after, "the tenant has its " + std::to_string(*most) + " " + std::string(to_string(quota))));
+  const std::optional<std::uint32_t>& most = limits_of(tenant.name()).*kind.most;
+  if (most && (*use).*kind.place >= *most) {
+    const std::string name(to_string(quota));
+    return std::unexpected(over(
+        quota, kind.retry_after,
+        "quota reached: the tenant has its " + std::to_string(*most) + " " + name + "; end some, or try again later"));
   }
-  return QuotaTicket(std::move(use), place);
+  return QuotaTicket(std::move(use), kind.place);
 }
 
-WithinQuota<QuotaTicket> Quotas::begin_run(const AuthorizedTenant& tenant) {
-  return take(tenant, Quota::runs, &TenantUse::runs, limits_of(tenant.name()).runs, retry_run);
-}
-
-WithinQuota<QuotaTicket> Quotas::open_session(const AuthorizedTenant& tenant) {
-  return take(tenant, Quota::sessions, &TenantUse::sessions, limits_of(tenant.name()).sessions, retry_session);
-}
-
-QuotaTicket Quotas::adopt_session(const AuthorizedTenant& tenant) {
+QuotaTicket Quotas::adopt(const AuthorizedTenant& tenant, Quota quota) {
   auto use = entry(tenant.name());
   if (!use) use = tenants_.emplace(tenant.name(), std::make_shared<TenantUse>()).first->second;
-  return {std::move(use), &TenantUse::sessions};
+  return {std::move(use), counted(quota).place};
 }
 
 TenantUse Quotas::use_of(std::string_view tenant) const {

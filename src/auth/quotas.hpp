@@ -1,4 +1,5 @@
-// Quotas: how much of the server one tenant may use at a time. Pure: the clock is handed in, nothing waits.
+// Quotas: how much of the server one tenant may use at a time. Everything that costs is counted here, whatever route it
+// came by. Pure: the clock is handed in, nothing waits.
 #pragma once
 
 #include <chrono>
@@ -24,8 +25,14 @@ struct Rate {
 
 // What is not set is not limited. 0 allows none.
 struct QuotaLimits {
-  std::optional<std::uint32_t> sessions;
-  std::optional<std::uint32_t> runs;
+  std::optional<std::uint32_t> sessions;           // open
+  std::optional<std::uint32_t> runs;               // programs under way: runs, terminals, commands of leases
+  std::optional<std::uint32_t> contexts;           // interpreters that are kept between calls
+  std::optional<std::uint32_t> leases;             // sandboxes lent by POST /sandboxes/{language}
+  std::optional<std::uint32_t> calls;              // requests under way, of any kind
+  std::optional<std::uint32_t> streams = 256;      // clients that follow a run
+  std::optional<std::uint32_t> connections = 256;  // into sandboxes, through the proxy
+  std::optional<std::uint32_t> files = 256;        // file operations under way or waiting for their turn
   std::optional<Rate> requests;
 };
 
@@ -37,7 +44,7 @@ struct QuotaOptions {
 
 Status check_quotas(const QuotaOptions& options);
 
-enum class Quota { requests, runs, sessions, tenants };
+enum class Quota { requests, sessions, runs, contexts, leases, calls, streams, connections, files, tenants };
 std::string_view to_string(Quota quota);
 
 struct OverQuota {
@@ -54,6 +61,12 @@ using WithinQuota = std::expected<T, OverQuota>;
 struct TenantUse {
   std::uint32_t sessions = 0;
   std::uint32_t runs = 0;
+  std::uint32_t contexts = 0;
+  std::uint32_t leases = 0;
+  std::uint32_t calls = 0;
+  std::uint32_t streams = 0;
+  std::uint32_t connections = 0;
+  std::uint32_t files = 0;
   SteadyTime next_due;  // when the next request would be due if they came evenly; at rest, in the past
 };
 
@@ -84,11 +97,12 @@ class Quotas {
 
   // One request more, charged to the tenant of whoever sends it.
   WithinQuota<> admit_request(const Principal& principal);
-  // A run, or a session, of the tenant that it is for.
-  WithinQuota<QuotaTicket> begin_run(const AuthorizedTenant& tenant);
-  WithinQuota<QuotaTicket> open_session(const AuthorizedTenant& tenant);
-  // A session that was found after a restart: it counts, and is there whatever the limit says.
-  QuotaTicket adopt_session(const AuthorizedTenant& tenant);
+  // One thing more of the tenant that it is for. `quota` is one that is counted: neither requests nor tenants.
+  WithinQuota<QuotaTicket> take(const AuthorizedTenant& tenant, Quota quota);
+  WithinQuota<QuotaTicket> begin_run(const AuthorizedTenant& tenant) { return take(tenant, Quota::runs); }
+  WithinQuota<QuotaTicket> open_session(const AuthorizedTenant& tenant) { return take(tenant, Quota::sessions); }
+  // Something that was found after a restart: it counts, and is there whatever the limit says.
+  QuotaTicket adopt(const AuthorizedTenant& tenant, Quota quota);
 
   TenantUse use_of(std::string_view tenant) const;
   std::size_t remembered() const { return tenants_.size(); }
@@ -103,8 +117,6 @@ class Quotas {
   // nullptr when too many tenants are remembered, none of which can be forgotten.
   std::shared_ptr<TenantUse> entry(const std::string& tenant);
   void forget_rested(SteadyTime now);
-  WithinQuota<QuotaTicket> take(const AuthorizedTenant& tenant, Quota quota, std::uint32_t TenantUse::* place,
-                                std::optional<std::uint32_t> most, std::chrono::seconds retry_after);
 
   QuotaOptions options_;
   SteadyClock clock_;

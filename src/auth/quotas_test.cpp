@@ -137,15 +137,46 @@ TEST_F(QuotasTest, NamedTenant_HasItsOwnLimitsAlone) {
 TEST_F(QuotasTest, SessionsFoundAgain_CountEvenBeyondTheLimits) {
   Quotas quotas = make({.limits = {.sessions = 1}, .most_tenants = 1});
   std::vector<QuotaTicket> held;
-  held.push_back(quotas.adopt_session(tenant("a")));
-  held.push_back(quotas.adopt_session(tenant("a")));
-  held.push_back(quotas.adopt_session(tenant("b")));
+  held.push_back(quotas.adopt(tenant("a"), Quota::sessions));
+  held.push_back(quotas.adopt(tenant("a"), Quota::sessions));
+  held.push_back(quotas.adopt(tenant("b"), Quota::sessions));
   EXPECT_EQ(quotas.use_of("a").sessions, 2U);
   EXPECT_FALSE(quotas.open_session(tenant("a")));
   held.erase(held.begin());
   EXPECT_FALSE(quotas.open_session(tenant("a")));
   held.erase(held.begin());
   EXPECT_TRUE(quotas.open_session(tenant("a")));
+}
+
+TEST_F(QuotasTest, EachKind_IsCountedAndLimitedApart) {
+  QuotaLimits limits;
+  const std::vector<std::pair<Quota, std::optional<std::uint32_t> QuotaLimits::*>> kinds = {
+      {Quota::sessions, &QuotaLimits::sessions},
+      {Quota::runs, &QuotaLimits::runs},
+      {Quota::contexts, &QuotaLimits::contexts},
+      {Quota::leases, &QuotaLimits::leases},
+      {Quota::calls, &QuotaLimits::calls},
+      {Quota::streams, &QuotaLimits::streams},
+      {Quota::connections, &QuotaLimits::connections},
+      {Quota::files, &QuotaLimits::files}};
+  for (const auto& [quota, most] : kinds) limits.*most = 1;
+  Quotas quotas = make({.limits = limits});
+  std::vector<QuotaTicket> held;
+  for (const auto& [quota, most] : kinds) {
+    auto first = quotas.take(tenant("a"), quota);
+    ASSERT_TRUE(first) << to_string(quota);
+    held.push_back(*std::move(first));
+    const auto second = quotas.take(tenant("a"), quota);
+    ASSERT_FALSE(second) << to_string(quota);
+    EXPECT_EQ(second.error().quota, quota);
+    EXPECT_NE(second.error().message.find(to_string(quota)), std::string::npos) << second.error().message;
+    EXPECT_TRUE(quotas.take(tenant("b"), quota)) << to_string(quota);
+  }
+  clock.pass(1h);
+  EXPECT_TRUE(quotas.take(tenant("c"), Quota::runs));
+  EXPECT_EQ(quotas.use_of("a").files, 1U) << "a tenant that holds something is not forgotten";
+  held.clear();
+  for (const auto& [quota, most] : kinds) EXPECT_TRUE(quotas.take(tenant("a"), quota)) << to_string(quota);
 }
 
 TEST_F(QuotasTest, TenantsAtRest_AreForgotten) {

@@ -35,6 +35,9 @@ void read_pool(Section& section, PoolDraft& draft) {
   PoolOptions& options = draft.options;
   section.whole("pool_size", options.pool_size, {0, most_sandboxes});
   read_scale(section, draft);
+  std::uint32_t tenant_limit = 0;
+  section.whole("tenant_limit", tenant_limit, {1, most_sandboxes});
+  if (section.has("tenant_limit")) options.tenant_limit = tenant_limit;
   section.duration("idle_timeout", options.idle_timeout, {0ms});
   section.duration("running_timeout", options.running_timeout, {1ms});
   section.whole("max_uses", options.max_uses, {1, most_uses});

@@ -52,6 +52,12 @@ void read_most(Section& section, std::string_view key, std::optional<std::uint32
 void read_quota(Section& section, auth::QuotaLimits& limits) {
   read_most(section, "sessions", limits.sessions);
   read_most(section, "runs", limits.runs);
+  read_most(section, "contexts", limits.contexts);
+  read_most(section, "leases", limits.leases);
+  read_most(section, "calls", limits.calls);
+  read_most(section, "streams", limits.streams);
+  read_most(section, "connections", limits.connections);
+  read_most(section, "files", limits.files);
   section.section("requests", [&](Section& below) {
     auth::Rate& rate = limits.requests.emplace();
     below.real("per_second", rate.per_second);

@@ -52,6 +52,12 @@ server:
   quotas:
     sessions: 5
     runs: 10
+    contexts: 11
+    leases: 12
+    calls: 13
+    streams: 14
+    connections: 15
+    files: 16
     requests: {per_second: 20, burst: 40}
     tenants:
       acme: {sessions: 50, requests: {per_second: 7.5}}
@@ -74,11 +80,19 @@ server:
   EXPECT_EQ(server.jwt->claims.leeway, 10s);
   EXPECT_EQ(server.quotas.limits.sessions, 5u);
   EXPECT_EQ(server.quotas.limits.runs, 10u);
+  EXPECT_EQ(server.quotas.limits.contexts, 11u);
+  EXPECT_EQ(server.quotas.limits.leases, 12u);
+  EXPECT_EQ(server.quotas.limits.calls, 13u);
+  EXPECT_EQ(server.quotas.limits.streams, 14u);
+  EXPECT_EQ(server.quotas.limits.connections, 15u);
+  EXPECT_EQ(server.quotas.limits.files, 16u);
   EXPECT_EQ(server.quotas.limits.requests->per_second, 20);
   EXPECT_EQ(server.quotas.limits.requests->burst, 40u);
   const auth::QuotaLimits& acme = server.quotas.named.at("acme");
   EXPECT_EQ(acme.sessions, 50u);
   EXPECT_FALSE(acme.runs);
+  EXPECT_FALSE(acme.calls);
+  EXPECT_EQ(acme.streams, 256u);
   EXPECT_EQ(acme.requests->per_second, 7.5);
   EXPECT_EQ(acme.requests->burst, 7u);
   EXPECT_EQ(server.limits.body, mib(2));
@@ -90,12 +104,15 @@ server:
 
 TEST(ServiceConfig, SessionsAndLog_AreRead) {
   const Config config = read(
-      "profiles: {agents: {}}\nsessions: {profile: agents, idle_timeout: 5m, most: 7, memory: 1g}\n"
+      "profiles: {agents: {}}\nsessions: {profile: agents, idle_timeout: 5m, most: 7, memory: 1g, "
+      "terminal_timeout: 2h, terminal_idle_timeout: 10m}\n"
       "log: {level: debug, format: json}\n");
   EXPECT_EQ(config.sessions.profile, "agents");
   EXPECT_EQ(config.sessions.idle_timeout, 300s);
   EXPECT_EQ(config.sessions.most, 7u);
   EXPECT_EQ(config.sessions.memory, mib(1024));
+  EXPECT_EQ(config.sessions.terminal_timeout, 2h);
+  EXPECT_EQ(config.sessions.terminal_idle_timeout, 10min);
   EXPECT_EQ(config.log.level, "debug");
   EXPECT_EQ(config.log.form, LogForm::json);
 }
@@ -125,6 +142,7 @@ TEST(ServiceConfig, BadKey_IsRefusedWithLineAndKey) {
       {"server: {quotas: {tenants: {\"a b\": {}}}}", "server.quotas.tenants[`a b`] (line 1): `a b` cannot be a tenant"},
       {"server: {limits: {connections: 0}}", "server.limits.connections (line 1): must be a whole number"},
       {"sessions: {idle_timeout: 0}", "sessions.idle_timeout (line 1): must be a duration from 1s"},
+      {"sessions: {terminal_timeout: 0}", "sessions.terminal_timeout (line 1): must be a duration from 1s"},
       {"sessions: {most: 5001}", "sessions.most (line 1): must be a whole number from 0 to 5000"},
       {"sessions: {memory: much}", "sessions.memory (line 1): must be an amount of bytes"},
       {"log: {level: loud}", "log.level (line 1): must be one of trace, debug, info, warn, error, off"},

@@ -13,6 +13,8 @@ void read_sessions(Section& section, SessionSettings& settings) {
   section.duration("idle_timeout", idle, {1s});
   settings.idle_timeout = std::chrono::ceil<std::chrono::seconds>(idle);
   section.whole("most", settings.most, {0, most_sessions});
+  section.duration("terminal_timeout", settings.terminal_timeout, {1s});
+  section.duration("terminal_idle_timeout", settings.terminal_idle_timeout, {1s});
   Bytes memory;
   section.size("memory", memory);
   if (section.has("memory")) settings.memory = memory;

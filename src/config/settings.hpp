@@ -42,6 +42,9 @@ struct SessionSettings {
   std::chrono::seconds idle_timeout{900};
   std::uint32_t most = 50;      // of all tenants together; 0: nobody gets a session
   std::optional<Bytes> memory;  // over the profile's
+  // Of a terminal: in all, and while nothing is typed and nothing printed.
+  std::chrono::milliseconds terminal_timeout = std::chrono::hours(8);
+  std::chrono::milliseconds terminal_idle_timeout = std::chrono::minutes(30);
   // That a request may raise the limits of its session to.
   LimitOverrides max_limits{.memory = mib(2048), .cpus = 4, .pids = 4096, .file_size = mib(1024), .open_files = 65536};
   std::string image;  // of the profile that Cloche makes; on oci none: the host's own /usr

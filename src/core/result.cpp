@@ -17,6 +17,7 @@ std::string_view to_string(ErrorCode code) {
     case ErrorCode::timeout: return "timeout";
     case ErrorCode::cancelled: return "cancelled";
     case ErrorCode::sandbox_lost: return "sandbox_lost";
+    case ErrorCode::ending: return "ending";
     case ErrorCode::protocol: return "protocol";
     case ErrorCode::internal: return "internal";
   }

@@ -8,6 +8,7 @@ void throw_error(const Error& error) {
     case ErrorCode::limit_reached: throw SandboxResourceError(error.message);
     case ErrorCode::not_found: throw SandboxNotFoundError(error.message);
     case ErrorCode::invalid_argument: throw SandboxArgumentError(error.message);
+    case ErrorCode::ending:
     case ErrorCode::sandbox_lost: throw SandboxLostError(error.message);
     case ErrorCode::unsupported:
     case ErrorCode::unavailable: throw SandboxUnavailableError(error.message);

@@ -87,6 +87,7 @@ void add_pools(Families& families, const std::map<std::string, PoolStats>& pools
     happened("reset_failed", stats.resets_failed);
     happened("revoked", stats.revoked);
     happened("lost", stats.lost);
+    happened("unanswered", stats.unanswered);
     latency.metric.push_back(histogram_of(name, stats.claim_latency));
   }
   add_gauge(families, "cloche_pool_sandboxes", "Sandboxes of a pool, by what is done with them.", sandboxes);

@@ -62,8 +62,13 @@ Task<Result<std::shared_ptr<LiveSandbox>>> make_sandbox(Backend& backend, Sandbo
   co_return kept;
 }
 
-Error refusal_of_making(Error error, const std::string& profile) {
+Error refusal_of_making(Error error, const std::string& profile, Callers callers) {
   const std::string step = "no sandbox of profile '" + profile + "' could be made";
+  if (callers == Callers::strangers) {
+    const bool is_late = error.code == ErrorCode::timeout;
+    const std::string when = is_late ? " in time" : "";
+    return {is_late ? ErrorCode::timeout : ErrorCode::unavailable, step + when + "; the server's log says why"};
+  }
   switch (error.code) {
     case ErrorCode::invalid_argument:
     case ErrorCode::not_found:
@@ -76,6 +81,7 @@ Error refusal_of_making(Error error, const std::string& profile) {
     case ErrorCode::limit_reached:
     case ErrorCode::cancelled:
     case ErrorCode::sandbox_lost:
+    case ErrorCode::ending:
     case ErrorCode::protocol: break;
   }
   error.code = ErrorCode::unavailable;

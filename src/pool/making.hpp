@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cloche/manager_options.hpp"
 #include "cloche/profile.hpp"
 #include "sandbox/live_sandbox.hpp"
 
@@ -21,7 +22,7 @@ Task<Result<std::shared_ptr<LiveSandbox>>> take_over(std::unique_ptr<Enclosure> 
 // What a claim is told when the sandbox that was made for it came to nothing. Whoever claims has done nothing wrong:
 // that is `unavailable`, unless the profile asks for what is not there or cannot be, which an operator must mend, or
 // time has run out. Details of what failed inside are for the log.
-Error refusal_of_making(Error error, const std::string& profile);
+Error refusal_of_making(Error error, const std::string& profile, Callers callers);
 
 // Destroys it, whatever happens to the caller meanwhile; what could not be removed is logged, and is found by recovery.
 Task<> destroy_for_sure(std::shared_ptr<LiveSandbox> sandbox);

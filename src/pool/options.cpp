@@ -27,6 +27,9 @@ Status validate(const PoolOptions& options) {
                                                  ") must not be above scale_limit (" +
                                                  std::to_string(options.scale_limit) + ")");
   }
+  if (options.tenant_limit && *options.tenant_limit < 1) {
+    return fail(ErrorCode::invalid_argument, "tenant_limit must be at least 1");
+  }
   if (options.max_uses < 1) return fail(ErrorCode::invalid_argument, "max_uses must be at least 1");
   CLOCHE_CHECK(check_span("idle_timeout", options.idle_timeout));
   CLOCHE_CHECK(check_span("running_timeout", options.running_timeout));

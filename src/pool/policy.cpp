@@ -29,6 +29,7 @@ constexpr std::uint32_t failures_before_backing_off = 2;
 constexpr std::chrono::seconds early_death{5};
 // A tenant's idle sandbox makes way for fresh stock only after this, so that a busy tenant finds its own again.
 constexpr std::chrono::seconds settled_after{1};
+constexpr std::size_t most_remembered = 10'000;  // tenants that were served
 
 }  // namespace
 
@@ -56,14 +57,76 @@ void Policy::claim(ClaimId claim, std::string tenant, AtLimit at_limit, Time now
   settle(now);
   const bool waits_for_others = !queue_.empty() && queue_.back().claim == claim && !queue_.back().maker;
   if (!waits_for_others) return;
-  // What is on its way to being free is as good as free, as long as no earlier claim waits for it.
-  const bool none_is_coming = waiting_without_maker() > counts_.resetting + counts_.removing;
-  std::optional<RefuseReason> refusal;
-  if (at_limit == AtLimit::fail && none_is_coming) refusal = RefuseReason::at_limit;
-  if (at_limit == AtLimit::wait && waiting_without_maker() > options_.max_waiting) refusal = RefuseReason::queue_full;
+  const auto refusal = refusal_of(queue_.back(), at_limit);
   if (!refusal) return;
   queue_.pop_back();
   actions_.push_back(Refuse{claim, *refusal});
+}
+
+std::optional<RefuseReason> Policy::refusal_of(const Waiting& claim, AtLimit at_limit) {
+  const bool is_shared = tenant_limit() < options_.scale_limit;
+  const bool beyond_share = is_shared && lent_to(claim.tenant) + waiting_of(claim.tenant) > tenant_limit();
+  // Who keeps sandboxes until they are given back would wait for nothing but itself.
+  if (beyond_share && (at_limit == AtLimit::fail || claim.term == Term::lasting)) return RefuseReason::tenant_limit;
+  std::uint32_t ahead = 0;  // that wait for what is coming, this one among them
+  std::uint32_t all = 0;
+  std::uint32_t own = 0;
+  bool seen = false;
+  for (const auto& waiting : by_turn()) {
+    if (waiting->maker) continue;
+    ++all;
+    if (waiting->tenant == claim.tenant) ++own;
+    if (!seen && (waiting->tenant == claim.tenant || may_have_more(waiting->tenant))) ++ahead;
+    seen = seen || waiting->claim == claim.claim;
+  }
+  // What is on its way to being free is as good as free, as long as no other claim has its turn before.
+  if (at_limit == AtLimit::fail && ahead > counts_.resetting + counts_.removing) return RefuseReason::at_limit;
+  const std::uint64_t share =
+      (std::uint64_t{options_.max_waiting} * tenant_limit() + options_.scale_limit - 1) / options_.scale_limit;
+  if (at_limit == AtLimit::wait && (all > options_.max_waiting || own > share)) return RefuseReason::queue_full;
+  return std::nullopt;
+}
+
+std::uint32_t Policy::lent_to(const std::string& tenant) const {
+  const auto found = lent_.find(tenant);
+  return found == lent_.end() ? 0 : found->second;
+}
+
+std::uint32_t Policy::tenant_limit() const {
+  return std::min(options_.tenant_limit.value_or(options_.scale_limit), options_.scale_limit);
+}
+
+std::uint32_t Policy::waiting_of(const std::string& tenant) const {
+  return static_cast<std::uint32_t>(std::ranges::count(queue_, tenant, &Waiting::tenant));
+}
+
+// A claim's rank is how many its tenant will have lent before it. So the tenants take turns, and those that have less
+// come first.
+std::vector<Policy::Queue::iterator> Policy::by_turn() {
+  struct Turn {
+    std::uint32_t rank;
+    std::uint64_t last_served;
+    Queue::iterator waiting;
+  };
+  std::vector<Turn> turns;
+  turns.reserve(queue_.size());
+  std::map<std::string_view, std::pair<std::uint32_t, std::uint64_t>> tenants;
+  for (auto waiting = queue_.begin(); waiting != queue_.end(); ++waiting) {
+    auto tenant = tenants.find(waiting->tenant);
+    if (tenant == tenants.end()) {
+      const auto last = last_served_.find(waiting->tenant);
+      const std::uint64_t when = last == last_served_.end() ? 0 : last->second;
+      tenant = tenants.emplace(waiting->tenant, std::pair(lent_to(waiting->tenant), when)).first;
+    }
+    turns.push_back({tenant->second.first++, tenant->second.second, waiting});
+  }
+  if (tenants.size() > 1) {
+    std::ranges::stable_sort(turns, {}, [](const Turn& turn) { return std::pair(turn.rank, turn.last_served); });
+  }
+  std::vector<Queue::iterator> order;
+  order.reserve(turns.size());
+  for (const Turn& turn : turns) order.push_back(turn.waiting);
+  return order;
 }
 
 bool Policy::cancel(ClaimId claim, Time now) {
@@ -269,43 +332,51 @@ void Policy::settle(Time now) {
 }
 
 void Policy::serve_waiting(Time now) {
+  const bool can_do_nothing = counts_.idle == 0 && unbound_makers_ == 0 && !has_room();
+  if (queue_.empty() || can_do_nothing) return;
   std::uint32_t coming = counts_.resetting + counts_.removing;
   std::uint32_t returning = counts_.resetting;
-  for (auto waiting = queue_.begin(); waiting != queue_.end();) {
+  // Of each tenant: what is being made, or coming, for its claims.
+  std::map<std::string, std::uint32_t> promised;
+  for (const Waiting& waiting : queue_) promised[waiting.tenant] += waiting.maker.has_value();
+  for (const auto& waiting : by_turn()) {
+    if (!may_have_more(waiting->tenant)) continue;
     if (counts_.idle > 0) {
       if (const auto slot = find_usable(waiting->tenant); slot != slots_.end()) {
-        waiting = serve(waiting, slot, now);
+        promised[waiting->tenant] -= waiting->maker.has_value();
+        serve(waiting, slot, now);
         continue;
       }
     }
-    if (!waiting->maker) {
-      if (unbound_makers_ > 0) {
-        const auto maker = std::ranges::find_if(slots_, [](const auto& entry) {
-          return entry.second.state == SlotState::making && !entry.second.made_for && !entry.second.unwanted;
-        });
-        maker->second.made_for = waiting->claim;
-        waiting->maker = maker->first;
-        --unbound_makers_;
-      } else if (has_room() && is_backing_off(now)) {
-        // One that is being made clean will be free; a new one will not be made.
-        if (returning == 0) {
-          actions_.push_back(Refuse{waiting->claim, RefuseReason::backing_off});
-          waiting = queue_.erase(waiting);
-          continue;
-        }
-        --returning;
-      } else if (has_room()) {
-        waiting->maker = start_making(waiting->claim, now);
-      } else if (coming > 0) {
-        --coming;
-      } else if (const auto victim = find_longest_idle_of_a_tenant(); victim != slots_.end()) {
-        // Idle, and this claim may not have it: somebody else's.
-        start_removing(victim, RemoveReason::evicted, now);
-      } else if (counts_.idle == 0) {
-        return;  // nothing is left for anybody behind it either
+    if (waiting->maker) continue;
+    std::uint32_t& of_tenant = promised[waiting->tenant];
+    if (lent_to(waiting->tenant) + of_tenant >= tenant_limit()) continue;
+    if (unbound_makers_ > 0) {
+      const auto maker = std::ranges::find_if(slots_, [](const auto& entry) {
+        return entry.second.state == SlotState::making && !entry.second.made_for && !entry.second.unwanted;
+      });
+      maker->second.made_for = waiting->claim;
+      waiting->maker = maker->first;
+      --unbound_makers_;
+    } else if (has_room() && is_backing_off(now)) {
+      // One that is being made clean will be free; a new one will not be made.
+      if (returning == 0) {
+        actions_.push_back(Refuse{waiting->claim, RefuseReason::backing_off});
+        queue_.erase(waiting);
+        continue;
       }
+      --returning;
+    } else if (has_room()) {
+      waiting->maker = start_making(waiting->claim, now);
+    } else if (coming > 0) {
+      --coming;
+    } else if (const auto victim = find_longest_idle_of_a_tenant(); victim != slots_.end()) {
+      // Idle, and this claim may not have it: another tenant's.
+      start_removing(victim, RemoveReason::evicted, now);
+    } else if (counts_.idle == 0) {
+      return;  // nothing is left for any claim behind it either
     }
-    ++waiting;
+    ++of_tenant;
   }
 }
 
@@ -399,7 +470,7 @@ void Policy::start_removing(Slots::iterator slot, RemoveReason reason, Time now)
   actions_.push_back(Remove{slot->first, reason});
 }
 
-Policy::Queue::iterator Policy::serve(Queue::iterator waiting, Slots::iterator slot, Time now) {
+void Policy::serve(Queue::iterator waiting, Slots::iterator slot, Time now) {
   const ClaimId claim = waiting->claim;
   const auto maker = waiting->maker;
   Slot& served = slot->second;
@@ -413,29 +484,43 @@ Policy::Queue::iterator Policy::serve(Queue::iterator waiting, Slots::iterator s
   served.term = waiting->term;
   change_state(served, SlotState::lent, now);
   actions_.push_back(Serve{claim, slot->first});
-  const auto next = queue_.erase(waiting);
+  // Long before anything could overflow, who was served when is of no interest any more.
+  if (last_served_.size() > most_remembered) last_served_.clear();
+  last_served_[waiting->tenant] = ++served_;
+  queue_.erase(waiting);
   hand_on(maker);
-  return next;
 }
 
 void Policy::hand_on(std::optional<SlotId> maker) {
   if (!maker) return;
   Slot& slot = slots_.at(*maker);
-  const auto heir = std::ranges::find_if(queue_, [](const Waiting& waiting) { return !waiting.maker; });
-  if (heir == queue_.end()) {
+  const auto turns = by_turn();
+  const auto heir = std::ranges::find_if(
+      turns, [&](const auto& waiting) { return !waiting->maker && may_have_more(waiting->tenant); });
+  if (heir == turns.end()) {
     slot.made_for.reset();
     ++unbound_makers_;
   } else {
-    slot.made_for = heir->claim;
-    heir->maker = maker;
+    slot.made_for = (*heir)->claim;
+    (*heir)->maker = maker;
   }
 }
 
 void Policy::change_state(Slot& slot, SlotState state, Time now) {
+  count_lent(slot, state);
   --count_of(slot.state);
   slot.state = state;
   slot.since = now;
   ++count_of(state);
+}
+
+void Policy::count_lent(const Slot& slot, SlotState next) {
+  const bool is_lent = slot.state == SlotState::lent;
+  const bool will_be = next == SlotState::lent;
+  if (is_lent == will_be) return;
+  const auto tenant = lent_.try_emplace(*slot.tenant, 0).first;
+  tenant->second += will_be ? 1 : -1;
+  if (tenant->second == 0) lent_.erase(tenant);
 }
 
 std::uint32_t& Policy::count_of(SlotState state) {
@@ -468,11 +553,6 @@ Policy::Slots::iterator Policy::find_longest_idle_of_a_tenant() {
     if (longest == slots_.end() || slot->second.since < longest->second.since) longest = slot;
   }
   return longest;
-}
-
-std::uint32_t Policy::waiting_without_maker() const {
-  return static_cast<std::uint32_t>(
-      std::ranges::count_if(queue_, [](const Waiting& waiting) { return !waiting.maker; }));
 }
 
 // What the next claim finds warm. With several tenants only the fresh ones are sure to be of use to it.

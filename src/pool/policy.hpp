@@ -2,8 +2,10 @@
 // it, what to do about it is taken from it. So it can be tried against thousands of random schedules.
 //
 // A slot is a place for one sandbox, from before it is made until it is gone. There are never more slots than
-// `scale_limit`. A claim is a caller who wants a sandbox. Claims are served first come, first served: each free sandbox
-// goes to the oldest claim that may have it, each free place to the oldest claim that none is being made for.
+// `scale_limit`. A claim is a caller who wants a sandbox. The claims of one tenant are served first come, first served.
+// Between tenants, each free sandbox or place goes to the one that has the fewest lent; of those with equally many, to
+// the one that was served the longest time ago. No tenant has more than `tenant_limit` lent, nor more than that share
+// of the queue.
 //
 // A sandbox that served one tenant never serves another. One that no waiting claim may have is evicted for those that
 // wait.
@@ -11,7 +13,7 @@
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <map>
 #include <optional>
 #include <string>
@@ -46,6 +48,7 @@ std::string_view to_string(RemoveReason reason);
 
 enum class RefuseReason {
   at_limit,
+  tenant_limit,
   queue_full,
   shutting_down,
   make_failed,
@@ -132,6 +135,8 @@ class Policy {
   std::vector<Action> take_actions();
 
   const Counts& counts() const { return counts_; }
+  std::uint32_t lent_to(const std::string& tenant) const;
+  std::uint32_t tenant_limit() const;
   std::size_t waiting() const { return queue_.size(); }
   const PoolOptions& options() const { return options_; }
   std::optional<SlotState> state(SlotId slot) const;
@@ -159,7 +164,7 @@ class Policy {
     std::optional<SlotId> maker;  // the slot that is being made for it
   };
   using Slots = std::map<SlotId, Slot>;
-  using Queue = std::deque<Waiting>;
+  using Queue = std::list<Waiting>;  // in the order in which they came
 
   void note_early_death(const Slot& slot, Time now);
   void settle(Time now);
@@ -172,15 +177,21 @@ class Policy {
   void remove_surplus(Time now);
   SlotId start_making(std::optional<ClaimId> made_for, Time now);
   void start_removing(Slots::iterator slot, RemoveReason reason, Time now);
-  Queue::iterator serve(Queue::iterator waiting, Slots::iterator slot, Time now);
+  void serve(Queue::iterator waiting, Slots::iterator slot, Time now);
+  // All that wait, those first whose turn it is.
+  std::vector<Queue::iterator> by_turn();
+  // Why a claim that just came, and would have to wait, may not.
+  std::optional<RefuseReason> refusal_of(const Waiting& waiting, AtLimit at_limit);
+  std::uint32_t waiting_of(const std::string& tenant) const;
+  bool may_have_more(const std::string& tenant) const { return lent_to(tenant) < tenant_limit(); }
   // A claim that needs it no more leaves its maker to the first claim that has none.
   void hand_on(std::optional<SlotId> maker);
+  void count_lent(const Slot& slot, SlotState next);
   void change_state(Slot& slot, SlotState state, Time now);
   std::uint32_t& count_of(SlotState state);
   Slots::iterator find_usable(const std::string& tenant);
   // The one that has been idle longest among those that served a tenant.
   Slots::iterator find_longest_idle_of_a_tenant();
-  std::uint32_t waiting_without_maker() const;
   std::uint32_t stock() const;
   bool has_one_tenant() const { return tenants_.size() <= 1; }
   bool has_room() const { return slots_.size() < options_.scale_limit; }
@@ -189,6 +200,9 @@ class Policy {
   Slots slots_;
   Counts counts_;
   std::map<std::string, std::uint32_t> tenants_;  // how many sandboxes have served each, of those that may be reused
+  std::map<std::string, std::uint32_t> lent_;     // to each tenant
+  std::map<std::string, std::uint64_t> last_served_;  // when each tenant was: the how manieth service it was
+  std::uint64_t served_ = 0;
   std::uint32_t unbound_makers_ = 0;
   SlotId next_slot_ = 1;
   Queue queue_;

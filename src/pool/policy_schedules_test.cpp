@@ -49,6 +49,7 @@ class Schedule {
     PoolOptions options;
     options.scale_limit = 1 + below(6);
     options.pool_size = below(options.scale_limit + 1);
+    if (chance(0.5)) options.tenant_limit = 1 + below(options.scale_limit);
     options.max_uses = 1 + below(5);
     options.reuse = chance(0.8) ? Reuse::reset : Reuse::never;
     options.max_waiting = chance(0.3) ? below(4) : 1000;
@@ -161,14 +162,35 @@ class Schedule {
     EXPECT_FALSE(removing_.contains(serve.slot));
     EXPECT_TRUE(!sandbox.tenant || *sandbox.tenant == claim->second.tenant) << "served another tenant";
     EXPECT_LE(++sandbox.uses, 5u);
-    for (const auto& [other, older] : waiting_) {
-      if (other >= serve.claim) break;
-      EXPECT_TRUE(sandbox.tenant && *sandbox.tenant != older.tenant) << "an older claim was passed over";
+    const std::string& tenant = claim->second.tenant;
+    EXPECT_LT(lent_to(tenant), policy_.tenant_limit()) << "a tenant has more than its share";
+    for (const auto& [other, passed] : waiting_) {
+      const bool could_have_it = !sandbox.tenant || *sandbox.tenant == passed.tenant;
+      if (!could_have_it) continue;
+      if (passed.tenant == tenant) EXPECT_GE(other, serve.claim) << "an older claim of the tenant was passed over";
+      EXPECT_GE(lent_to(passed.tenant), lent_to(tenant)) << "a tenant that has less was passed over";
     }
     sandbox.tenant = claim->second.tenant;
     sandbox.lent_to = serve.claim;
     leases_[serve.claim] = serve.slot;
     waiting_.erase(claim);
+  }
+
+  std::uint32_t lent_to(const std::string& tenant) const {
+    return static_cast<std::uint32_t>(std::ranges::count_if(
+        sandboxes_, [&](const auto& entry) { return entry.second.lent_to && entry.second.tenant == tenant; }));
+  }
+  // Claims that their tenants' shares allow to be served.
+  std::uint32_t eligible() const {
+    std::map<std::string, std::uint32_t> waiting;
+    for (const auto& [id, claim] : waiting_) ++waiting[claim.tenant];
+    std::uint32_t all = 0;
+    for (const auto& [tenant, count] : waiting) {
+      const std::uint32_t lent = lent_to(tenant);
+      const std::uint32_t limit = policy_.tenant_limit();
+      all += std::min(count, limit > lent ? limit - lent : 0);
+    }
+    return all;
   }
 
   void check() {
@@ -184,10 +206,12 @@ class Schedule {
     for (const auto& [slot, sandbox] : sandboxes_) {
       if (policy_.state(slot) != SlotState::idle) continue;
       for (const auto& [id, claim] : waiting_) {
+        if (lent_to(claim.tenant) >= policy_.tenant_limit()) continue;
         EXPECT_TRUE(sandbox.tenant && *sandbox.tenant != claim.tenant) << "waits beside a sandbox it could have";
       }
     }
-    const auto waiting = static_cast<std::uint32_t>(waiting_.size());
+    for (const auto& [id, claim] : waiting_) EXPECT_EQ(policy_.lent_to(claim.tenant), lent_to(claim.tenant));
+    const std::uint32_t waiting = eligible();
     const bool has_room = counts.total() < policy_.options().scale_limit;
     EXPECT_TRUE(!has_room || counts.making >= waiting) << "waits beside free places";
     const std::uint32_t coming = counts.making + counts.resetting + counts.removing;

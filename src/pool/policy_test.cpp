@@ -414,6 +414,81 @@ TEST_F(PolicyTest, ClaimOfAnotherTenantAtTheFront_IsNotPassedByReturnsOfABusyTen
   EXPECT_FALSE(served.contains(3));
 }
 
+TEST_F(PolicyTest, TenantWithManyClaims_DoesNotKeepAnotherFromItsTurn) {
+  start(options(0, 2));
+  for (ClaimId id = 1; id <= 100; ++id) claim(id, "red");
+  obey();
+  claim(101, "blue"), claim(102, "blue");
+  obey();
+  EXPECT_FALSE(served.contains(101));
+  give_back(1);
+  obey();
+  EXPECT_TRUE(served.contains(101)) << "it has none, and red has one";
+  EXPECT_FALSE(served.contains(3));
+}
+
+TEST_F(PolicyTest, TenantsWithOneSandboxBetweenThem_TakeTurns) {
+  start(options(0, 1));
+  for (ClaimId id = 1; id <= 6; ++id) claim(id, "red");
+  for (ClaimId id = 11; id <= 16; ++id) claim(id, "blue");
+  obey();
+  std::vector<ClaimId> order;
+  for (int i = 0; i < 6; ++i) {
+    for (const auto& [id, slot] : served) {
+      if (std::ranges::find(order, id) == order.end()) order.push_back(id);
+    }
+    give_back(order.back());
+    obey();
+  }
+  EXPECT_EQ(order, (std::vector<ClaimId>{1, 11, 2, 12, 3, 13}));
+}
+
+TEST_F(PolicyTest, TenantLimit_LeavesTheRestToOthers) {
+  auto limited = options(0, 4);
+  limited.tenant_limit = 2;
+  start(limited);
+  claim(1, "red"), claim(2, "red"), claim(3, "red");
+  claim(4, "red", AtLimit::fail);
+  obey();
+  EXPECT_TRUE(served.contains(2));
+  EXPECT_FALSE(served.contains(3));
+  EXPECT_EQ(refused.at(4), RefuseReason::tenant_limit);
+  EXPECT_EQ(policy->counts().total(), 2u) << "none is made for a claim that may not have it";
+  claim(5, "blue", AtLimit::fail), claim(6, "blue", AtLimit::fail);
+  obey();
+  EXPECT_TRUE(served.contains(5));
+  EXPECT_TRUE(served.contains(6));
+  give_back(1);
+  obey();
+  EXPECT_TRUE(served.contains(3));
+}
+
+TEST_F(PolicyTest, LastingClaimBeyondTheTenantLimit_IsRefusedAtOnce) {
+  auto limited = options(0, 4);
+  limited.tenant_limit = 1;
+  start(limited);
+  policy->claim(1, "red", AtLimit::wait, now, Policy::Term::lasting);
+  policy->claim(2, "red", AtLimit::wait, now, Policy::Term::lasting);
+  obey();
+  EXPECT_TRUE(served.contains(1));
+  EXPECT_EQ(refused.at(2), RefuseReason::tenant_limit);
+}
+
+TEST_F(PolicyTest, TenantLimit_IsAlsoItsShareOfTheQueue) {
+  auto limited = options(0, 4);
+  limited.tenant_limit = 2;
+  limited.max_waiting = 4;
+  start(limited);
+  for (ClaimId id = 1; id <= 6; ++id) claim(id, "red");
+  obey();
+  EXPECT_FALSE(refused.contains(4));
+  EXPECT_EQ(refused.at(5), RefuseReason::queue_full);
+  for (ClaimId id = 11; id <= 14; ++id) claim(id, "blue");
+  obey();
+  EXPECT_EQ(served.count(11) + served.count(12), 2u);
+  EXPECT_FALSE(refused.contains(14));
+}
+
 TEST_F(PolicyTest, SeveralTenants_FreshStockIsKeptForTheNext) {
   start(options(2, 4));
   claim(1, "red"), claim(2, "blue"), claim(3, "red"), claim(4, "blue");

@@ -142,33 +142,54 @@ Task<Result<Lease>> WarmPool::claim_for(ClaimOptions options, std::string holder
   const auto self = shared_from_this();
   const Time began = now();
   CLOCHE_CO_TRY(Binding binding, binding_of(options));
+  const auto term = holder.empty() ? Policy::Term::bounded : Policy::Term::lasting;
   const Deadline wait_until =
       deadline.sooner(Deadline::after(options.wait_timeout.value_or(profile_.pool.wait_timeout)));
-  const ClaimId id = next_claim_++;
-  const auto term = holder.empty() ? Policy::Term::bounded : Policy::Term::lasting;
-  Waiter waiter(*this, id, std::move(holder));
-  policy_.claim(id, options.tenant, options.at_limit.value_or(profile_.pool.at_limit), began, term);
-  act();
-  co_await waiter.wait(wait_until);
-  if (waiter.error()) {
-    ++counted_.refused;
-    co_return fail(*waiter.error());
+  for (;;) {
+    const ClaimId id = next_claim_++;
+    auto served = co_await wait_for_turn(id, options, holder, wait_until);
+    if (!served) {
+      ++counted_.refused;
+      co_return fail(std::move(served).error());
+    }
+    const SlotId slot = *served;
+    Lease lease(weak_from_this(), slot, id, rooms_.at(slot).sandbox, binding);
+    const bool alive = co_await answers(slot, term);
+    const auto room = rooms_.find(slot);  // it may have been removed meanwhile
+    // Given back, it must become clean soon or it is removed. Meanwhile the caller gets another one.
+    if (!alive || room == rooms_.end()) continue;
+    auto bound = co_await bind(room->second, binding, std::move(options), deadline);
+    // Whoever claims has not had this sandbox yet, and can have another.
+    if (!bound && bound.error().code == ErrorCode::sandbox_lost) bound.error().code = ErrorCode::unavailable;
+    if (!bound) co_return fail(refusal_of_binding(std::move(bound).error()));
+    ++counted_.claims;
+    counted_.claim_latency.add(std::chrono::duration_cast<std::chrono::microseconds>(now() - began));
+    co_return lease;
   }
+}
+
+Task<Result<SlotId>> WarmPool::wait_for_turn(ClaimId id, const ClaimOptions& options, const std::string& holder,
+                                             Deadline deadline) {
+  const auto term = holder.empty() ? Policy::Term::bounded : Policy::Term::lasting;
+  Waiter waiter(*this, id, holder);
+  policy_.claim(id, options.tenant, options.at_limit.value_or(profile_.pool.at_limit), now(), term);
+  act();
+  co_await waiter.wait(deadline);
+  if (waiter.error()) co_return fail(*waiter.error());
   if (!waiter.is_served()) {
-    ++counted_.refused;
     co_return fail(ErrorCode::timeout,
                    "no sandbox of profile '" + profile_.name + "' became free in time: " + figures());
   }
-  const SlotId slot = waiter.take();
-  Room& room = rooms_.at(slot);
-  Lease lease(weak_from_this(), slot, id, room.sandbox, binding);
-  auto bound = co_await bind(room, binding, std::move(options), deadline);
-  // Whoever claims has not had this sandbox yet, and can have another.
-  if (!bound && bound.error().code == ErrorCode::sandbox_lost) bound.error().code = ErrorCode::unavailable;
-  if (!bound) co_return fail(std::move(bound).error().at("claim"));
-  ++counted_.claims;
-  counted_.claim_latency.add(std::chrono::duration_cast<std::chrono::microseconds>(now() - began));
-  co_return lease;
+  co_return waiter.take();
+}
+
+Error WarmPool::refusal_of_binding(Error error) const {
+  const bool is_callers = error.code == ErrorCode::invalid_argument || error.code == ErrorCode::not_found ||
+                          error.code == ErrorCode::limit_reached || error.code == ErrorCode::unsupported;
+  if (is_callers || surroundings_.callers == Callers::trusted) return std::move(error).at("claim");
+  log::warn("pool {}: claim: {}", profile_.name, error.message);
+  error.message = "a sandbox of profile '" + profile_.name + "' could not be prepared; the server's log says why";
+  return error;
 }
 
 bool WarmPool::give_back(SlotId slot, ClaimId claim) {
@@ -284,6 +305,11 @@ void WarmPool::on_refuse(const Refuse& refuse) {
       error = {ErrorCode::limit_reached, "no sandbox of profile '" + profile_.name + "' is free: " + figures() +
                                              "; give one back, raise scale_limit, or wait (at_limit: wait)"};
       break;
+    case RefuseReason::tenant_limit:
+      error = {ErrorCode::limit_reached,
+               fmt::format("the tenant has its {} sandboxes of profile '{}' (tenant_limit); give one back",
+                           policy_.tenant_limit(), profile_.name)};
+      break;
     case RefuseReason::queue_full:
       error = {ErrorCode::limit_reached, "too many wait for a sandbox of profile '" + profile_.name +
                                              "': " + figures() +
@@ -292,9 +318,11 @@ void WarmPool::on_refuse(const Refuse& refuse) {
     case RefuseReason::shutting_down:
       error = {ErrorCode::unavailable, "the pool of profile '" + profile_.name + "' is shut down"};
       break;
-    case RefuseReason::make_failed: error = refusal_of_making(last_make_error_, profile_.name); break;
+    case RefuseReason::make_failed:
+      error = refusal_of_making(last_make_error_, profile_.name, surroundings_.callers);
+      break;
     case RefuseReason::backing_off:
-      error = refusal_of_making(last_make_error_, profile_.name);
+      error = refusal_of_making(last_make_error_, profile_.name, surroundings_.callers);
       error.message += fmt::format(" (tried again in {} s)", seconds_until(policy_.tries_again_at()));
       break;
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "cloche/manager_options.hpp"
 #include "core/event.hpp"
 #include "core/gate.hpp"
 #include "core/task_group.hpp"
@@ -28,6 +29,7 @@ struct Surroundings {
   Gate& making;
   Gate& removing;
   std::string name_prefix;
+  Callers callers;
 };
 
 class WarmPool : public std::enable_shared_from_this<WarmPool> {
@@ -60,6 +62,8 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
   void watch();
 
   PoolStats stats() const;
+  std::uint32_t lent_to(const std::string& tenant) const { return policy_.lent_to(tenant); }
+  std::uint32_t tenant_limit() const { return policy_.tenant_limit(); }
   Status resize(PoolOptions options);
 
   // Shutdown, in this order: nothing new is lent; leases end; what does not want to go is left for recovery.
@@ -91,8 +95,17 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
   Task<Status> make_clean(LiveSandbox& sandbox, bool limits_bound);
   Task<> remove(SlotId slot, RemoveReason reason);
   Task<> look_at(SlotId slot);
+  // Looks now at all idle ones that nothing was heard of lately.
+  void look_at_idle(Deadline::Clock::duration unheard_for);
+  // Whether a sandbox that is about to be handed out answers. One that was heard of just now needs no question, unless
+  // it is kept for long.
+  Task<bool> answers(SlotId slot, Policy::Term term);
+  // A place in the queue, and the sandbox that it led to.
+  Task<Result<SlotId>> wait_for_turn(ClaimId id, const ClaimOptions& options, const std::string& holder,
+                                     Deadline deadline);
   Task<Status> bind(Room& room, const Binding& binding, ClaimOptions options, Deadline deadline);
   Task<Result<Lease>> claim_for(ClaimOptions options, std::string holder, Deadline deadline);
+  Error refusal_of_binding(Error error) const;
   void settle_in(SlotId slot, std::shared_ptr<LiveSandbox> sandbox);
   void on_death(SlotId slot);
   SandboxSpec spec_for(const std::string& name) const;

@@ -8,21 +8,44 @@ namespace cloche::pool {
 namespace {
 
 constexpr std::chrono::seconds ping_patience{5};
+// At a claim: an agent that lives answers within a millisecond, on a busy machine within a few.
+constexpr std::chrono::seconds claim_patience{1};
+constexpr std::chrono::seconds heard_of_lately{1};
 
 Time now() { return Deadline::Clock::now(); }
 
 }  // namespace
 
-void WarmPool::watch() {
+void WarmPool::look_at_idle(Deadline::Clock::duration unheard_for) {
   const Time time = now();
-  policy_.tick(time);
-  act();
   for (auto& [slot, room] : rooms_) {
     if (room.being_looked_at || policy_.state(slot) != SlotState::idle) continue;
-    if (time - room.looked_at < profile_.pool.health_interval) continue;
+    if (time - room.looked_at < unheard_for) continue;
     room.being_looked_at = true;
     tasks_.spawn("look at sandbox", [self = shared_from_this(), slot = slot] { return self->look_at(slot); });
   }
+}
+
+Task<bool> WarmPool::answers(SlotId slot, Policy::Term term) {
+  const Time heard_at = rooms_.at(slot).looked_at;
+  if (term == Policy::Term::bounded && now() - heard_at < heard_of_lately) co_return true;
+  const auto sandbox = rooms_.at(slot).sandbox;
+  auto alive = co_await sandbox->ping(Deadline::after(claim_patience));
+  if (alive) {
+    if (const auto room = rooms_.find(slot); room != rooms_.end()) room->second.looked_at = now();
+    co_return true;
+  }
+  log::warn("pool {}: {} did not answer when it was claimed: {}", profile_.name, sandbox->spec().name,
+            alive.error().message);
+  ++counted_.unanswered;
+  look_at_idle(heard_of_lately);
+  co_return false;
+}
+
+void WarmPool::watch() {
+  policy_.tick(now());
+  act();
+  look_at_idle(profile_.pool.health_interval);
   const auto wanted = policy_.counts().lent + policy_.waiting();
   if (const auto load = load_.update(wanted, policy_.options().scale_limit)) {
     switch (*load) {

@@ -55,6 +55,23 @@ Status settle_session_profile(std::vector<Profile>& profiles, const config::Sess
   return {};
 }
 
+// Where there may be several tenants, one leaves something to the others unless the configuration says otherwise: half
+// of the server's connections, half of each pool.
+void share_among_tenants(config::Config& config) {
+  const auto half = static_cast<std::uint32_t>((config.server.limits.connections + 1) / 2);
+  const auto bound = [&](auth::QuotaLimits& limits) {
+    if (!limits.calls) limits.calls = half;
+  };
+  bound(config.server.quotas.limits);
+  for (auto& [tenant, limits] : config.server.quotas.named) bound(limits);
+}
+
+void share_pools(std::vector<Profile>& profiles) {
+  for (Profile& profile : profiles) {
+    if (!profile.pool.tenant_limit) profile.pool.tenant_limit = (profile.pool.scale_limit + 1) / 2;
+  }
+}
+
 void warn_of_plain_text(const std::vector<http::ListenOn>& listen) {
   for (const auto& each : listen) {
     const auto* tcp = std::get_if<http::ListenTcp>(&each);
@@ -106,17 +123,20 @@ Result<std::unique_ptr<Service>> Service::create(Executor executor, ServiceOptio
   if (!authenticator.needs_token()) CLOCHE_CHECK(refuse_strangers(options.listen));
   warn_of_plain_text(options.listen);
   service->authenticator_ = std::make_unique<auth::Authenticator>(std::move(authenticator));
+  if (service->authenticator_->needs_token()) share_among_tenants(options.config);
   CLOCHE_CHECK(auth::check_quotas(options.config.server.quotas));
   service->quotas_ = std::make_unique<auth::Quotas>(options.config.server.quotas, auth::Clocks().steady);
   service->door_ = std::make_unique<api::FrontDoor>(*service->authenticator_, *service->quotas_);
 
   ManagerOptions& manager = options.config.manager;
   if (manager.engine.instance.empty()) manager.engine.instance = "default";
+  manager.callers = Callers::strangers;
   service->drain_ = manager.drain_timeout;
 
   CLOCHE_TRY(LanguageRegistry languages, LanguageRegistry::create(options.config.languages));
   if (manager.profiles.empty()) manager.profiles = default_profiles(languages, manager.engine.backend);
   CLOCHE_CHECK(settle_session_profile(manager.profiles, options.config.sessions, languages, manager.engine.backend));
+  if (service->authenticator_->needs_token()) share_pools(manager.profiles);
   for (const auto& [alias, profile] : languages.aliases_for(manager.profiles)) manager.aliases.emplace(alias, profile);
   CLOCHE_TRY(pool::Tenancy tenancy, owners_of(options.config, manager.profiles, languages));
   warn_of_useless_secrets(options.config);
@@ -142,7 +162,9 @@ Result<std::unique_ptr<Service>> Service::create(Executor executor, ServiceOptio
     log_access(record);
     metrics.request_ended(record.method, route_of(record), record.status, record.duration);
   };
-  service->http_ = std::make_unique<http::Server>(executor, std::move(http), service->routes());
+  const api::TerminalRules terminals{options.config.sessions.terminal_timeout,
+                                     options.config.sessions.terminal_idle_timeout};
+  service->http_ = std::make_unique<http::Server>(executor, std::move(http), service->routes(terminals));
   service->metrics_.watch({.pools = [pools = service->pools_.get()] { return pools->stats(); },
                            .sessions = [sessions = service->sessions_.get()] { return sessions->counts(); },
                            .http = [server = service->http_.get()] { return server->counts(); }});
@@ -151,7 +173,7 @@ Result<std::unique_ptr<Service>> Service::create(Executor executor, ServiceOptio
 
 Service::~Service() = default;
 
-http::Handler Service::routes() {
+http::Handler Service::routes(api::TerminalRules terminals) {
   http::Router<http::RouteHandler> router;
   api::add_health_routes(router, *pools_, *backend_);
   api::add_contract_routes(router);
@@ -161,7 +183,7 @@ http::Handler Service::routes() {
   api::add_run_routes(calls, *sessions_, runner_->languages(), pools_->access(), *quotas_);
   api::add_context_routes(calls, *sessions_);
   api::add_file_routes(calls, *sessions_);
-  api::add_terminal_routes(calls, *sessions_);
+  api::add_terminal_routes(calls, *sessions_, *quotas_, terminals);
   api::add_proxy_routes(calls, *sessions_);
   api::add_metrics_routes(calls, metrics_);
   api::add_access_routes(calls, *pools_);

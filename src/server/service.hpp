@@ -10,6 +10,7 @@
 
 #include "api/call.hpp"
 #include "api/leases/book.hpp"
+#include "api/terminal/routes.hpp"
 #include "config/config.hpp"
 #include "core/task_group.hpp"
 #include "http/server/server.hpp"
@@ -53,7 +54,7 @@ class Service {
 
  private:
   explicit Service(const Executor& executor) : progress_(executor), ending_(executor) {}
-  http::Handler routes();
+  http::Handler routes(api::TerminalRules terminals);
   http::Handler when_ready(http::Handler handler);
   Task<> end_in_order(Deadline drained);
   std::string left_to_the_next() const;

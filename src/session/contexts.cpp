@@ -8,8 +8,9 @@
 namespace cloche::session {
 
 struct Contexts::Entry {
-  Entry(Session& session, std::string entry_name, ContextLanguage entry_language)
-      : name(std::move(entry_name)),
+  Entry(Session& session, std::string entry_name, ContextLanguage entry_language, auth::QuotaTicket entry_ticket)
+      : ticket(std::move(entry_ticket)),
+        name(std::move(entry_name)),
         language(entry_language),
         sandbox(session.lease().shared()),
         context(make_context(session, entry_language)),
@@ -31,6 +32,7 @@ struct Contexts::Entry {
       Entry& entry;
       ~Told() {
         entry.gone = true;
+        entry.ticket.give_back();
         entry.changed.notify();
       }
     };
@@ -38,6 +40,7 @@ struct Contexts::Entry {
     co_await entry->context->close();
   }
 
+  auth::QuotaTicket ticket;  // until its interpreter has ended
   std::string name;
   ContextLanguage language;
   std::shared_ptr<LiveSandbox> sandbox;  // outlives the context
@@ -133,7 +136,9 @@ Result<std::shared_ptr<Contexts::Entry>> Contexts::make(const std::string& name,
     return fail(ErrorCode::limit_reached,
                 "the session has " + std::to_string(most) + " contexts already; close one that is not needed any more");
   }
-  return entries_.emplace(name, std::make_shared<Entry>(session_, name, language)).first->second;
+  CLOCHE_TRY(auth::QuotaTicket ticket, session_.take(auth::Quota::contexts));
+  auto entry = std::make_shared<Entry>(session_, name, language, std::move(ticket));
+  return entries_.emplace(name, std::move(entry)).first->second;
 }
 
 Result<std::shared_ptr<Contexts::Entry>> Contexts::find_or_make(const std::string& name, std::string_view language) {

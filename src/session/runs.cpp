@@ -45,7 +45,7 @@ std::string joined(const std::vector<std::string>& argv) {
 Runs::Runs(Session& session) : session_(session), recovery_ended_(session.executor()), tasks_(session.executor()) {}
 
 std::size_t Runs::running() const {
-  return starting_ +
+  return starting_ + *terminals_ +
          static_cast<std::size_t>(std::ranges::count_if(runs_, [](const auto& run) { return run->running(); }));
 }
 
@@ -54,8 +54,13 @@ bool Runs::busy() const { return running() > 0; }
 Status Runs::check_room() const {
   if (closed_) return fail(ErrorCode::sandbox_lost, "the session has ended");
   if (running() < options_.most_running) return {};
-  return fail(ErrorCode::limit_reached,
-              "there are " + std::to_string(options_.most_running) + " runs under way in this session already");
+  return fail(ErrorCode::limit_reached, "the session has " + std::to_string(options_.most_running) +
+                                            " runs under way, terminals among them; wait until one ends");
+}
+
+Result<SessionPlace> Runs::admit_terminal() {
+  CLOCHE_CHECK(check_room());
+  return SessionPlace(terminals_);
 }
 
 void Runs::keep(const std::shared_ptr<Run>& run) {
@@ -123,6 +128,13 @@ Task<> Runs::carry_out(std::shared_ptr<Run> run, Work work) {
             run->until_called_off(options_.unread_patience));
   // One that had come to its end when it was called off has ended by itself.
   if (!end) end = *run->called_off_;
+  // What it ran in was closed with the session: its caller did not take it back.
+  const auto* error = std::get_if<Error>(&*end);
+  const bool was_stopped = run->called_off_ && run->called_off_->code == ErrorCode::cancelled;
+  if (error != nullptr && error->code == ErrorCode::cancelled && !was_stopped &&
+      session_.state() == SessionState::ending) {
+    end = session_ended();
+  }
   finish(*run, std::move(*end));
 }
 
@@ -230,8 +242,12 @@ Task<Status> Runs::find_orphans(std::shared_ptr<Session> session, Deadline deadl
     RunSubject subject;
     subject.text = joined(entry.argv);
     subject.lifetime = Lifetime::background;
-    auto run = std::make_shared<Run>(session_.executor(), background_run_id(entry.id), std::move(subject),
-                                     auth::QuotaTicket());
+    auth::QuotaTicket ticket;
+    if (entry.running) {
+      CLOCHE_CO_TRY(ticket, session_.adopt(auth::Quota::runs));
+    }
+    auto run =
+        std::make_shared<Run>(session_.executor(), background_run_id(entry.id), std::move(subject), std::move(ticket));
     run->started_ -= entry.age;
     runs_.push_back(run);
     if (entry.running) ++recovered_running_;

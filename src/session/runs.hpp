@@ -43,6 +43,9 @@ class Runs final : public SessionPart {
                                                       auth::QuotaTicket ticket, const LanguageRegistry& languages,
                                                       RunRequest request, Deadline deadline);
 
+  // A program on a terminal counts among the runs for as long as it has this place.
+  Result<SessionPlace> admit_terminal();
+
   // `not_found` when there is none, or none any more.
   Result<std::shared_ptr<Run>> find(const std::string& id);
   // Oldest first.
@@ -77,6 +80,7 @@ class Runs final : public SessionPart {
   Event recovery_ended_;
   bool closed_ = false;
   std::size_t starting_ = 0;  // in the background
+  std::shared_ptr<std::uint32_t> terminals_ = std::make_shared<std::uint32_t>(0);
   // Of runs of an earlier process. Some may belong to programs that still run, so all stay until those have ended.
   std::vector<std::string> orphan_directories_;
   std::uint32_t recovered_running_ = 0;

@@ -65,7 +65,7 @@ struct RunsTest : testing::Test {
         io,
         [&]() -> Task<> {
           auto session =
-              std::make_shared<Session>(io.get_executor(), SessionKey{"t", "s"}, SessionOptions(), WallTime());
+              std::make_shared<Session>(io.get_executor(), SessionKey{"t", "s"}, SessionOptions(), WallTime(), quotas);
           SessionUse use(session);
           Runs& runs = session->part<Runs>();
           std::exception_ptr failed;
@@ -83,6 +83,7 @@ struct RunsTest : testing::Test {
   }
 
   asio::io_context io{1};
+  auth::Quotas quotas{{}, auth::Clocks().steady};
 };
 
 TEST_F(RunsTest, AnyNumberOfReaders_SeeTheSame_WheneverTheyCome) {
@@ -98,6 +99,26 @@ TEST_F(RunsTest, AnyNumberOfReaders_SeeTheSame_WheneverTheyCome) {
     const auto rest = co_await read_all(std::move(late));
     EXPECT_THAT(rest, ElementsAre("two", "end"));
     EXPECT_FALSE(RunReader::at(started, 99));
+  });
+}
+
+TEST_F(RunsTest, Terminals_TakeRunsPlaces) {
+  run([](Runs& runs, SessionUse& use) -> Task<> {
+    RunsOptions options;
+    options.most_running = 2;
+    runs.set_options(options);
+    auto started = runs.start(use, followed(), {}, endless()).value();
+    {
+      const auto terminal = runs.admit_terminal();
+      EXPECT_TRUE(terminal);
+      EXPECT_TRUE(runs.busy());
+      const auto second = runs.admit_terminal();
+      EXPECT_FALSE(second);
+      if (!second) EXPECT_EQ(second.error().code, ErrorCode::limit_reached);
+      EXPECT_FALSE(runs.start(use, followed(), {}, endless()));
+    }
+    EXPECT_TRUE(runs.admit_terminal());
+    co_return;
   });
 }
 

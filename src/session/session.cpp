@@ -4,12 +4,15 @@
 
 namespace cloche::session {
 
-Session::Session(const Executor& executor, SessionKey key, SessionOptions options, WallTime created)
+Session::Session(const Executor& executor, SessionKey key, SessionOptions options, WallTime created,
+                 auth::Quotas& quotas)
     : executor_(executor),
       key_(std::move(key)),
       options_(std::move(options)),
       created_(created),
       last_used_(created),
+      quotas_(quotas),
+      file_operations_(executor, bounds_.file_operations),
       changed_(executor) {}
 
 SessionState Session::state() const {
@@ -42,6 +45,36 @@ SessionInfo Session::info() const {
 bool Session::busy() const {
   return calls_ > 0 || std::any_of(parts_.begin(), parts_.end(), [](const auto& part) { return part->busy(); });
 }
+
+Result<auth::QuotaTicket> Session::take(auth::Quota quota) const {
+  CLOCHE_TRY(const auto tenant, auth::AuthorizedTenant::of_record(key_.tenant));
+  auto ticket = quotas_.take(tenant, quota);
+  if (!ticket) return fail(static_cast<Error>(ticket.error()));
+  return std::move(*ticket);
+}
+
+Result<auth::QuotaTicket> Session::adopt(auth::Quota quota) const {
+  CLOCHE_TRY(const auto tenant, auth::AuthorizedTenant::of_record(key_.tenant));
+  return quotas_.adopt(tenant, quota);
+}
+
+Result<Admission> Session::admit(auth::Quota quota, const std::shared_ptr<std::uint32_t>& count,
+                                 std::uint32_t most) const {
+  if (*count >= most) {
+    return fail(ErrorCode::limit_reached, "the session has its " + std::to_string(most) + " " +
+                                              std::string(auth::to_string(quota)) + "; close some, or try again later");
+  }
+  CLOCHE_TRY(auth::QuotaTicket ticket, take(quota));
+  return Admission{std::move(ticket), SessionPlace(count)};
+}
+
+Result<Admission> Session::admit_stream() const { return admit(auth::Quota::streams, streams_, bounds_.streams); }
+
+Result<Admission> Session::admit_connection() const {
+  return admit(auth::Quota::connections, connections_, bounds_.connections);
+}
+
+Task<Gate::Pass> Session::begin_file_operation() { return file_operations_.enter(Urgency::ordinary); }
 
 SessionUse::SessionUse(std::shared_ptr<Session> session) : session_(std::move(session)) { ++session_->calls_; }
 

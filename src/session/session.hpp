@@ -13,6 +13,7 @@
 #include "auth/quotas.hpp"
 #include "cloche/submission.hpp"
 #include "core/event.hpp"
+#include "core/gate.hpp"
 #include "core/task_group.hpp"
 #include "pool/lease.hpp"
 
@@ -74,10 +75,41 @@ class SessionPart {
   virtual bool busy() const = 0;
 };
 
+// What may go on at a time in one session, beside its runs and contexts.
+struct SessionBounds {
+  std::uint32_t streams = 64;          // clients that follow its runs; one more is refused
+  std::uint32_t connections = 64;      // into its sandbox; one more is refused
+  std::uint32_t file_operations = 16;  // one more waits for its turn
+};
+
+// A place among so many of a session; free again when it goes. May outlive the session.
+class SessionPlace {
+ public:
+  SessionPlace() = default;
+  explicit SessionPlace(std::shared_ptr<std::uint32_t> count) : count_(std::move(count)) { ++*count_; }
+  SessionPlace(SessionPlace&&) noexcept = default;
+  SessionPlace& operator=(SessionPlace&& other) noexcept {
+    std::swap(count_, other.count_);
+    return *this;
+  }
+  ~SessionPlace() {
+    if (count_) --*count_;
+  }
+
+ private:
+  std::shared_ptr<std::uint32_t> count_;
+};
+
+// Something of a tenant's in a session: counted in the tenant's quota and in the session's own bound.
+struct Admission {
+  auth::QuotaTicket ticket;
+  SessionPlace place;
+};
+
 // Belongs on the thread that owns all state; held by the store and by all who use it.
 class Session {
  public:
-  Session(const Executor& executor, SessionKey key, SessionOptions options, WallTime created);
+  Session(const Executor& executor, SessionKey key, SessionOptions options, WallTime created, auth::Quotas& quotas);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
@@ -107,6 +139,18 @@ class Session {
     return part;
   }
   const Executor& executor() const { return executor_; }
+
+  // One thing more of the session's tenant: `limit_reached` over its quota.
+  Result<auth::QuotaTicket> take(auth::Quota quota) const;
+  // Something that an earlier process began: it counts even beyond the quota.
+  Result<auth::QuotaTicket> adopt(auth::Quota quota) const;
+  // A client that follows a run, a connection into the sandbox: `limit_reached` over the tenant's quota or the
+  // session's bound.
+  Result<Admission> admit_stream() const;
+  Result<Admission> admit_connection() const;
+  // File operations go so many at a time; each forks a worker in the sandbox.
+  Task<Gate::Pass> begin_file_operation();
+
   void count(const RunEnded& run) const {
     if (meter_) meter_(run);
   }
@@ -116,6 +160,7 @@ class Session {
   friend class SessionUse;
 
   bool busy() const;
+  Result<Admission> admit(auth::Quota quota, const std::shared_ptr<std::uint32_t>& count, std::uint32_t most) const;
 
   Executor executor_;
   SessionKey key_;
@@ -126,6 +171,11 @@ class Session {
   Deadline::Clock::time_point idle_since_ = Deadline::Clock::now();
   std::shared_ptr<const Profile> profile_;
   pool::Lease lease_;
+  auth::Quotas& quotas_;
+  SessionBounds bounds_;
+  std::shared_ptr<std::uint32_t> streams_ = std::make_shared<std::uint32_t>(0);
+  std::shared_ptr<std::uint32_t> connections_ = std::make_shared<std::uint32_t>(0);
+  Gate file_operations_;
   auth::QuotaTicket ticket_;
   RunMeter meter_;
   bool ending_ = false;

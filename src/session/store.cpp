@@ -26,6 +26,10 @@ ClaimOptions claim_for(const SessionKey& key, const SessionOptions& options) {
   return claim;
 }
 
+Error ending_error(const SessionKey& key) {
+  return {ErrorCode::ending, name_of(key) + " is being ended; try again in a moment to get a new one"};
+}
+
 Error lost_error(const Session& session, const std::string& why) {
   return {ErrorCode::sandbox_lost, name_of(session.key()) + " was lost: " + why + "; end it, or make it anew"};
 }
@@ -103,7 +107,7 @@ Task<Status> SessionStore::start() {
 
 Task<Status> SessionStore::meet_again(Record record, pool::Lease lease) {
   CLOCHE_CO_TRY(const auto tenant, auth::AuthorizedTenant::of_record(record.key.tenant));
-  const auto session = add(record, quotas_.adopt_session(tenant));
+  const auto session = add(record, quotas_.adopt(tenant, auth::Quota::sessions));
   const auto lose = [&](const std::string& why) {
     session->lost_because_ = why;
     log::warn("{} is lost: {}", name_of(record.key), why);
@@ -128,7 +132,8 @@ Task<Status> SessionStore::meet_again(Record record, pool::Lease lease) {
   const Limits limits = record.options.limits.over(session->profile_->sandbox.limits);
   auto limited = co_await session->lease_->set_limits(limits);
   if (!limited) {
-    lose(limited.error().message);
+    log::warn("{}: {}", name_of(record.key), limited.error().message);
+    lose("its limits could not be set again");
     co_return Status{};
   }
   // What still runs in its background keeps it from being idle.
@@ -137,7 +142,7 @@ Task<Status> SessionStore::meet_again(Record record, pool::Lease lease) {
 }
 
 std::shared_ptr<Session> SessionStore::add(const Record& record, auth::QuotaTicket ticket) {
-  auto session = std::make_shared<Session>(executor_, record.key, record.options, record.created);
+  auto session = std::make_shared<Session>(executor_, record.key, record.options, record.created, quotas_);
   session->idle_timeout_ = record.options.idle_timeout.value_or(options_.idle_timeout);
   session->ticket_ = std::move(ticket);
   session->meter_ = options_.meter;
@@ -163,7 +168,7 @@ Result<std::shared_ptr<Session>> SessionStore::find_live(const SessionKey& key) 
   const auto found = sessions_.find(key);
   if (found == sessions_.end()) return fail(ErrorCode::not_found, "there is no " + name_of(key));
   const auto& session = found->second;
-  if (session->ending_) return fail(ErrorCode::unavailable, name_of(key) + " is being ended");
+  if (session->ending_) return fail(ending_error(key));
   if (const auto why = session->lost()) return fail(lost_error(*session, *why));
   return session;
 }
@@ -201,6 +206,7 @@ Task<Result<SessionInfo>> SessionStore::create(auth::AuthorizedTenant tenant, st
   if (making_.contains(key)) co_return fail(ErrorCode::already_exists, name_of(key) + " is being made");
   if (const auto found = sessions_.find(key); found != sessions_.end()) {
     const auto former = found->second;
+    if (!former->lost() && former->ending_) co_return fail(ending_error(key));
     if (!former->lost()) co_return fail(ErrorCode::already_exists, name_of(key) + " is there already");
     if (!former->ending_) begin_end(former, EndMode::cut, deadline);
     while (!former->gone_ && !deadline.passed()) co_await former->changed_.wait(deadline);

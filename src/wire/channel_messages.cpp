@@ -14,6 +14,7 @@ Refusal refusal_of(ErrorCode code) {
     case ErrorCode::cancelled: return Refusal::cancelled;
     case ErrorCode::unavailable:
     case ErrorCode::sandbox_lost:
+    case ErrorCode::ending:
     case ErrorCode::protocol:
     case ErrorCode::internal: return Refusal::internal;
   }

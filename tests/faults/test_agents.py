@@ -172,6 +172,29 @@ def test_stopped_while_idle__is_found_by_the_health_check_and_replaced(target, s
     note("nothing, or a claim that waits", whole)
 
 
+@pytest.mark.parametrize("target", [CRUN, RUNSC], ids=lambda target: target.name)
+def test_all_idle_ones_stopped__a_new_session_gets_one_that_answers(target, serve, note):
+    settings = {"profiles": {"session": {"pool": {"pool_size": 2, "health_interval": "10m"}},
+                             "python": {"pool": {"pool_size": 1, "health_interval": "10m"}}}}
+    server = serve(target, settings).start().wait_until_ready()
+    eventually(lambda: server.stats("session").get("idle") == 2, "both are idle")
+    eventually(lambda: server.stats("python").get("idle") == 1, "the other pool's, too")
+    time.sleep(1.1)  # one that was heard of within a second is not asked again for a lease
+    stopped = server.first_processes("session") + server.first_processes("python")
+    for process in stopped:
+        process.send(signal.SIGSTOP)
+    began = time.monotonic()
+    answer = server.bash("s", "echo well")
+    told = time.monotonic() - began
+    assert (answer.status, answer["stdout"]) == (200, "well\n"), answer.text
+    lent = server.call("POST", "/sandboxes/python")
+    ran = server.call("POST", f"/sandboxes/{lent['sandbox_id']}/run", {"command": "echo well"})
+    assert ran["stdout"] == "well\n", ran.text
+    assert told < 10
+    eventually(lambda: not any(process.is_alive() for process in stopped), "the stopped ones are gone")
+    note("nothing; a claim takes a second longer for each", told)
+
+
 def test_all_of_a_sandbox_stopped__calls_wait_and_go_on_when_continued(serve):
     server = serve(CRUN).start().wait_until_ready()
     server.write("s", "kept", "x")

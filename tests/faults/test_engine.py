@@ -91,6 +91,8 @@ def test_answers_nonsense__is_said_to_be_the_engine_and_passes(way, gate, serve,
     assert (refused.status, refused.code) == (503, "unavailable") and refused.took < SOON, refused.text
     lease = next(a for a in (server.call("POST", "/sandboxes/python") for _ in range(4)) if a.status != 200)
     assert lease.status == 503, lease.text
+    for answer in (refused, lease):
+        assert "containers" not in answer.text and "POST" not in answer.text and gate.path not in answer.text, answer.text
     assert server.read("s", "kept")["content"] == "x", "a session needs no new connection to the engine"
     gate.behave("open")
     whole = expect_whole(server, "t")

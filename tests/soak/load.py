@@ -331,5 +331,5 @@ def how_of_lease(answer):
 def how_of_error(error):
     if error.status is None and error.code in (None, "unavailable"):
         return "no answer"
-    return {"sandbox_lost": "410 sandbox_lost", "unavailable": "503 unavailable", "timeout": "504 timeout"}.get(
-        error.code, f"{error.status} {error.code}")
+    return {"sandbox_lost": "410 sandbox_lost", "session_ending": "410 sandbox_lost", "unavailable": "503 unavailable",
+            "timeout": "504 timeout"}.get(error.code, f"{error.status} {error.code}")

@@ -61,6 +61,7 @@ _BY_CODE: dict[str, type[SandboxError]] = {
     "method_not_allowed": SandboxArgumentError,
     "unsupported_media_type": SandboxArgumentError,
     "sandbox_lost": SandboxLostError,
+    "session_ending": SandboxLostError,
     "unavailable": SandboxUnavailableError,
     "unsupported": SandboxUnavailableError,
     "bad_gateway": SandboxUnavailableError,

@@ -35,6 +35,13 @@ Task<Status> answer_file_error(http::Exchange& exchange, Error error) {
   co_return co_await answer_refusal(exchange, 413, "too_large", error.message);
 }
 
+Task<Result<FileTurn>> begin_file_operation(session::Session& session) {
+  CLOCHE_CO_TRY(auth::QuotaTicket ticket, session.take(auth::Quota::files));
+  Gate::Pass pass = co_await session.begin_file_operation();
+  FileTurn turn{std::move(ticket), std::move(pass)};
+  co_return turn;
+}
+
 Result<session::SessionUse> find_session(const Call& call, session::SessionStore& store) {
   CLOCHE_TRY(const Named named, named_in_path(call));
   return store.find(named.tenant, named.session);

@@ -31,6 +31,13 @@ Result<session::SessionUse> find_session(const Call& call, session::SessionStore
 // The same, made if need be.
 Task<Result<session::SessionUse>> use_session(const Call& call, session::SessionStore& store);
 
+// Counts a file operation in the tenant's quota, and waits for its turn in the session.
+struct FileTurn {
+  auth::QuotaTicket ticket;
+  Gate::Pass pass;
+};
+Task<Result<FileTurn>> begin_file_operation(session::Session& session);
+
 template <class Body>
 struct FileCall {
   Result<Body> (*read)(const json::value&);
@@ -52,6 +59,8 @@ Task<Status> serve_file_call(session::SessionStore& store, FileCall<Body> how, C
   auto used = co_await store.use(std::move(*tenant), std::move(id), Deadline::after(session_patience));
   if (!used) co_return fail(std::move(used).error());
   const session::SessionUse use = std::move(*used);
+  auto turn = co_await begin_file_operation(*use);
+  if (!turn) co_return fail(std::move(turn).error());
   auto served = co_await how.serve(call, *use, std::move(*body));
   if (served) co_return served;
   co_return co_await answer_file_error(call.exchange, std::move(served).error());

@@ -32,6 +32,7 @@ Result<BodyForm> form_of(http::Exchange& exchange) {
 }
 
 Task<Status> unpack(Call& call, Session& session, Files::Source source) {
+  CLOCHE_CO_TRY(const FileTurn turn, co_await begin_file_operation(session));
   const auto sandbox = session.lease().shared();
   auto files = sandbox->files();
   FilePath workspace = FilePath::beneath(session.work_dir(), ".");
@@ -40,7 +41,12 @@ Task<Status> unpack(Call& call, Session& session, Files::Source source) {
   caps.entries = most_entries;
   const Deadline deadline = Deadline::after(stream_patience);
   auto unpacked = co_await files.unpack(std::move(workspace), std::move(source), caps, deadline);
-  if (!unpacked) co_return co_await answer_file_error(call.exchange, std::move(unpacked).error());
+  if (!unpacked) {
+    Error error = std::move(unpacked).error();
+    // What an archive holds is its sender's business: devices, FIFOs and sparse files are not taken from any.
+    if (error.code == ErrorCode::unsupported) error.code = ErrorCode::invalid_argument;
+    co_return co_await answer_file_error(call.exchange, std::move(error));
+  }
   json::object answer;
   answer["files"] = unpacked->entries;
   answer["bytes"] = unpacked->content.count;
@@ -96,6 +102,7 @@ Task<Status> copy_out(SessionStore& store, Call& call) {
     fields.emplace_back("Content-Type", "application/x-tar");
     co_return co_await exchange.respond(200, std::move(fields), std::string());
   }
+  CLOCHE_CO_TRY(const FileTurn turn, co_await begin_file_operation(*use));
   const std::string name = use->key().id + ".tar";
   std::uint64_t sent = 0;
   Files::Sink sink = [&exchange, &name, &sent](std::string piece) -> Task<Status> {

@@ -193,6 +193,7 @@ Task<Status> get_file(SessionStore& store, Call& call) {
   CLOCHE_CO_TRY(std::string path, path_of_segments(call.exchange.target().segments, count));
   CLOCHE_CO_CHECK(check_path(path));
   CLOCHE_CO_TRY(const session::SessionUse use, find_session(call, store));
+  CLOCHE_CO_TRY(const FileTurn turn, co_await begin_file_operation(*use));
   auto sent = co_await send_file(call.exchange, *use, std::move(path));
   co_return sent;
 }

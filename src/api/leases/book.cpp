@@ -11,8 +11,12 @@ constexpr std::uint16_t app_port = 8000;
 Error no_such_lease() { return {ErrorCode::not_found, "Sandbox not found"}; }
 
 // The words that clients of this interface look for.
-Error in_their_words(Error error, const pool::WarmPool& pool, const std::string& language) {
+Error in_their_words(Error error, const pool::WarmPool& pool, const std::string& language, const std::string& tenant) {
   if (error.code != ErrorCode::limit_reached) return error;
+  if (pool.lent_to(tenant) >= pool.tenant_limit()) {
+    error.message = "No idle sandboxes available for language " + language + ": " + error.message;
+    return error;
+  }
   const PoolStats stats = pool.stats();
   error.message = "No idle sandboxes available for language " + language + ". All " + std::to_string(stats.total) +
                   " sandboxes are busy (scale_limit: " + std::to_string(stats.scale_limit) + ")";
@@ -21,7 +25,7 @@ Error in_their_words(Error error, const pool::WarmPool& pool, const std::string&
 
 }  // namespace
 
-Task<Result<std::string>> LeaseBook::lend(Language language, std::string tenant) {
+Task<Result<std::string>> LeaseBook::lend(Language language, std::string tenant, auth::QuotaTicket ticket) {
   forget_ended();
   CLOCHE_CO_TRY(const auto place, runner::Workplace::find(runner_.manager(), language, tenant));
   CLOCHE_CO_TRY(const auto pool, runner_.manager().find(place.profile));
@@ -29,10 +33,11 @@ Task<Result<std::string>> LeaseBook::lend(Language language, std::string tenant)
   options.tenant = tenant;
   options.at_limit = AtLimit::fail;
   auto lease = co_await pool->claim(std::move(options));
-  if (!lease) co_return fail(in_their_words(std::move(lease).error(), *pool, language.name));
+  if (!lease) co_return fail(in_their_words(std::move(lease).error(), *pool, language.name, tenant));
   auto entry = std::make_shared<Entry>();
   entry->container =
       std::make_unique<runner::Container>(lease->shared(), lease->binding(), runner_.languages(), language, app_port);
+  entry->ticket = std::move(ticket);
   entry->lease = std::move(*lease);
   entry->language = language.name;
   entry->tenant = std::move(tenant);
@@ -58,12 +63,14 @@ Result<std::shared_ptr<LeaseBook::Entry>> LeaseBook::take_out(const std::string&
 Status LeaseBook::give_back(const std::string& id, const std::string& tenant) {
   CLOCHE_TRY(const auto entry, take_out(id, tenant));
   entry->lease.give_back();
+  entry->ticket.give_back();
   return {};
 }
 
 Status LeaseBook::destroy(const std::string& id, const std::string& tenant) {
   CLOCHE_TRY(const auto entry, take_out(id, tenant));
   entry->lease.destroy();
+  entry->ticket.give_back();
   return {};
 }
 

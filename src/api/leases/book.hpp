@@ -7,6 +7,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "auth/quotas.hpp"
 #include "runner/code_runner.hpp"
 #include "runner/container.hpp"
 #include "runner/workplace.hpp"
@@ -19,14 +20,18 @@ class LeaseBook {
   explicit LeaseBook(runner::CodeRunner& runner) : runner_(runner) {}
 
   struct Entry {
+    auth::QuotaTicket ticket;  // one of the tenant's leases
     pool::Lease lease;
     std::unique_ptr<runner::Container> container;
     std::string language;
     std::string tenant;
   };
 
-  // A sandbox of the language's pool; fails at once when there is none to be had.
-  Task<Result<std::string>> lend(Language language, std::string tenant);
+  // A sandbox of the language's pool; fails at once when there is none to be had. Holds the ticket until the lease
+  // ends.
+  Task<Result<std::string>> lend(Language language, std::string tenant, auth::QuotaTicket ticket);
+  // Leases that the pool has ended give their tickets back now and not when the next one is lent.
+  void forget_ended();
   // not_found when the tenant has no such lease, or no more. Whoever uses it keeps it.
   Result<std::shared_ptr<Entry>> find(const std::string& id, const std::string& tenant);
   // Both are not_found when the tenant has no such lease.
@@ -38,7 +43,6 @@ class LeaseBook {
  private:
   using Entries = std::unordered_map<std::string, std::shared_ptr<Entry>>;
 
-  void forget_ended();
   Result<std::shared_ptr<Entry>> take_out(const std::string& id, const std::string& tenant);
 
   runner::CodeRunner& runner_;

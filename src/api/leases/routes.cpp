@@ -93,13 +93,11 @@ Task<Result<json::object>> request(std::shared_ptr<LeaseBook::Entry> entry, json
 // What a route does with the body in a lease.
 using LeaseWork = std::function<Task<Result<json::object>>(std::shared_ptr<LeaseBook::Entry>, json::value)>;
 
-// Whether what a route does counts as one of the tenant's runs.
-enum class Counted { as_run, not_at_all };
-
-// A place among the tenant's runs. Where there is none the answer has been given, and the error says so.
-Task<Result<auth::QuotaTicket>> begin_run(auth::Quotas& quotas, Call& call) {
+// A place among the tenant's runs, leases, file operations. Where there is none the answer has been given, and the
+// error says so.
+Task<Result<auth::QuotaTicket>> take_ticket(auth::Quotas& quotas, auth::Quota quota, Call& call) {
   CLOCHE_CO_TRY(const auth::AuthorizedTenant tenant, call.tenant(std::nullopt));
-  auto ticket = quotas.begin_run(tenant);
+  auto ticket = quotas.take(tenant, quota);
   if (ticket) co_return std::move(*ticket);
   auth::OverQuota over = std::move(ticket).error();
   Error error = over;
@@ -107,7 +105,8 @@ Task<Result<auth::QuotaTicket>> begin_run(auth::Quotas& quotas, Call& call) {
   co_return fail(std::move(error));
 }
 
-Task<Status> work_in_lease(LeaseBook& book, auth::Quotas& quotas, Counted counted, const LeaseWork& work, Call& call) {
+Task<Status> work_in_lease(LeaseBook& book, auth::Quotas& quotas, auth::Quota counted, const LeaseWork& work,
+                           Call& call) {
   auto entry = book.find(std::string(call.path["id"]), call.principal.tenant);
   if (!entry) {
     co_await answer_detail(call.exchange, 404, entry.error().message);
@@ -119,10 +118,7 @@ Task<Status> work_in_lease(LeaseBook& book, auth::Quotas& quotas, Counted counte
     co_await answer_detail(call.exchange, status, body.error().message);
     co_return Status{};
   }
-  auth::QuotaTicket ticket;
-  if (counted == Counted::as_run) {
-    CLOCHE_CO_TRY(ticket, co_await begin_run(quotas, call));
-  }
+  CLOCHE_CO_TRY(const auth::QuotaTicket ticket, co_await take_ticket(quotas, counted, call));
   auto done = co_await work(std::move(*entry), std::move(*body));
   co_await answer(call.exchange, std::move(done));
   co_return Status{};
@@ -133,14 +129,16 @@ Result<Language> find_language(const runner::CodeRunner& runner, const Call& cal
   return runner.languages().find_for(runner.manager().access(), call.principal.tenant, name);
 }
 
-Task<Status> lend(LeaseBook& book, const runner::CodeRunner& runner, Call& call) {
+Task<Status> lend(LeaseBook& book, const runner::CodeRunner& runner, auth::Quotas& quotas, Call& call) {
   const auto language = find_language(runner, call, call.path["language"]);
   if (!language) {
     co_await answer_detail(call.exchange, 422, language.error().message);
     co_return Status{};
   }
+  book.forget_ended();
+  CLOCHE_CO_TRY(auth::QuotaTicket ticket, co_await take_ticket(quotas, auth::Quota::leases, call));
   std::string tenant = call.principal.tenant;
-  auto id = co_await book.lend(*language, std::move(tenant));
+  auto id = co_await book.lend(*language, std::move(tenant), std::move(ticket));
   if (!id) {
     Error error = std::move(id).error();
     co_await answer_failure(call.exchange, std::move(error));
@@ -152,7 +150,7 @@ Task<Status> lend(LeaseBook& book, const runner::CodeRunner& runner, Call& call)
   co_return Status{};
 }
 
-Task<Status> read_out(LeaseBook& book, Call& call) {
+Task<Status> read_out(LeaseBook& book, auth::Quotas& quotas, Call& call) {
   Exchange& exchange = call.exchange;
   auto entry = book.find(std::string(call.path["id"]), call.principal.tenant);
   if (!entry) {
@@ -165,6 +163,7 @@ Task<Status> read_out(LeaseBook& book, Call& call) {
     co_await answer_detail(exchange, 422, wanted.error().message);
     co_return Status{};
   }
+  CLOCHE_CO_TRY(const auth::QuotaTicket ticket, co_await take_ticket(quotas, auth::Quota::files, call));
   auto file = co_await (*entry)->container->extract_file(wanted->path, wanted->most);
   if (!file) {
     Error error = std::move(file).error();
@@ -192,7 +191,7 @@ Task<Status> execute(runner::CodeRunner& runner, auth::Quotas& quotas, Call& cal
     co_return Status{};
   }
   submission->tenant = call.principal.tenant;
-  CLOCHE_CO_TRY(const auth::QuotaTicket ticket, co_await begin_run(quotas, call));
+  CLOCHE_CO_TRY(const auth::QuotaTicket ticket, co_await take_ticket(quotas, auth::Quota::runs, call));
   auto report = co_await runner.run(std::move(*submission));
   if (!report) {
     Error error = std::move(report).error();
@@ -242,18 +241,19 @@ void add_lease_routes(http::Router<http::RouteHandler>& router, const FrontDoor&
   const auto add = [&](std::string method, std::string_view pattern, CallHandler handler) {
     router.add(std::move(method), pattern, door.guard(std::move(handler), ErrorForm::detail));
   };
-  const auto add_work = [&](std::string_view pattern, Counted counted, LeaseWork work) {
+  const auto add_work = [&](std::string_view pattern, auth::Quota counted, LeaseWork work) {
     add("POST", pattern, [&book, &quotas, counted, work = std::move(work)](Call& call) {
       return work_in_lease(book, quotas, counted, work, call);
     });
   };
-  add("POST", "/sandboxes/{language}", [&book, &runner](Call& call) { return lend(book, runner, call); });
-  add_work("/sandboxes/{id}/prepare", Counted::not_at_all, prepare);
-  add_work("/sandboxes/{id}/inject", Counted::not_at_all, inject);
-  add_work("/sandboxes/{id}/run", Counted::as_run, run);
-  add_work("/sandboxes/{id}/run-batch", Counted::as_run, run_batch);
-  add_work("/sandboxes/{id}/request", Counted::not_at_all, request);
-  add("GET", "/sandboxes/{id}/files", [&book](Call& call) { return read_out(book, call); });
+  add("POST", "/sandboxes/{language}",
+      [&book, &runner, &quotas](Call& call) { return lend(book, runner, quotas, call); });
+  add_work("/sandboxes/{id}/prepare", auth::Quota::files, prepare);
+  add_work("/sandboxes/{id}/inject", auth::Quota::files, inject);
+  add_work("/sandboxes/{id}/run", auth::Quota::runs, run);
+  add_work("/sandboxes/{id}/run-batch", auth::Quota::runs, run_batch);
+  add_work("/sandboxes/{id}/request", auth::Quota::connections, request);
+  add("GET", "/sandboxes/{id}/files", [&book, &quotas](Call& call) { return read_out(book, quotas, call); });
   // The same paths as those of {language} above, and so the same name.
   add("DELETE", "/sandboxes/{language}", [&book](Call& call) {
     auto ended = book.give_back(std::string(call.path["language"]), call.principal.tenant);

@@ -77,7 +77,8 @@ Task<Status> ProxyExchange::receive() {
   CLOCHE_CO_CHECK(co_await receive_head());
   const http::Response& head = reader_->head();
   if (is_informational(head.status)) co_return fail(ErrorCode::protocol, "it switches protocols without being asked");
-  http::Fields fields = proxied_answer_fields(head.fields, head_.prefix, head_.port);
+  CLOCHE_CO_CHECK(check_proxied_status(head.status));
+  CLOCHE_CO_TRY(http::Fields fields, proxied_answer_fields(head.fields, head_.place()));
   std::optional<Bytes> size;
   if (head_.method != "HEAD") size = announced_size(head);
   CLOCHE_CO_CHECK(co_await exchange_.begin(head.status, std::move(fields), size));
@@ -148,7 +149,8 @@ Task<Status> ProxyExchange::serve_upgrade() {
   CLOCHE_CO_CHECK(co_await receive_head());
   const http::Response& head = reader_->head();
   if (head.status != 101) {
-    http::Fields fields = proxied_answer_fields(head.fields, head_.prefix, head_.port);
+    CLOCHE_CO_CHECK(check_proxied_status(head.status));
+    CLOCHE_CO_TRY(http::Fields fields, proxied_answer_fields(head.fields, head_.place()));
     co_return co_await exchange_.respond(head.status, std::move(fields), std::string());
   }
   http::Fields fields = proxied_upgrade_fields(head.fields);

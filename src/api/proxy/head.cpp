@@ -11,57 +11,117 @@ namespace cloche::api {
 
 namespace {
 
-// Not the sandbox's business: what proves who the client is, and what this connection alone is about.
-constexpr std::array<std::string_view, 8> not_forwarded{
-    "Authorization", "Cookie", "Cookie2", "Expect", "Host", "X-Request-Id", "X-Forwarded-Host", "X-Forwarded-Prefix"};
+// Not the sandbox's business: what proves who the client is, what this connection alone is about, and what proxies in
+// front of the service say of the client.
+constexpr std::array<std::string_view, 16> not_forwarded{"Authorization",
+                                                         "Cookie",
+                                                         "Cookie2",
+                                                         "Expect",
+                                                         "Forwarded",
+                                                         "Host",
+                                                         "Via",
+                                                         "X-Request-Id",
+                                                         "X-Real-IP",
+                                                         "X-Client-IP",
+                                                         "True-Client-IP",
+                                                         "CF-Connecting-IP",
+                                                         "X-Original-URL",
+                                                         "X-Rewrite-URL",
+                                                         "X-Auth-Token",
+                                                         "X-Client-Cert"};
+constexpr std::array<std::string_view, 3> not_forwarded_families{"X-Forwarded-", "X-SSL-", "SSL-Client-"};
 
-// What a browser would take as said by, or of, our whole origin; and what the server writes itself.
-constexpr std::array<std::string_view, 18> not_passed_back{"Set-Cookie",
-                                                           "Set-Cookie2",
-                                                           "Clear-Site-Data",
-                                                           "Strict-Transport-Security",
-                                                           "Public-Key-Pins",
-                                                           "Alt-Svc",
-                                                           "Service-Worker-Allowed",
-                                                           "NEL",
-                                                           "Report-To",
-                                                           "Reporting-Endpoints",
-                                                           "Origin-Agent-Cluster",
-                                                           "WWW-Authenticate",
-                                                           "Authentication-Info",
-                                                           "X-Content-Type-Options",
-                                                           "Cross-Origin-Resource-Policy",
-                                                           "Refresh",
-                                                           "Date",
-                                                           "X-Request-Id"};
+// Fields of an answer that say something of this content alone. All else stays here: a browser might take it as said by
+// our whole origin, a proxy in front of us as said by us, and new fields of that kind are made every year.
+constexpr std::array<std::string_view, 50> passed_back{"Accept-Patch",
+                                                       "Accept-Post",
+                                                       "Accept-Ranges",
+                                                       "Age",
+                                                       "Allow",
+                                                       "Cache-Control",
+                                                       "Content-Digest",
+                                                       "Content-Disposition",
+                                                       "Content-Encoding",
+                                                       "Content-Language",
+                                                       "Content-MD5",
+                                                       "Content-Range",
+                                                       "Content-Security-Policy",
+                                                       "Content-Type",
+                                                       "Cross-Origin-Embedder-Policy",
+                                                       "Cross-Origin-Opener-Policy",
+                                                       "DAV",
+                                                       "Deprecation",
+                                                       "Digest",
+                                                       "ETag",
+                                                       "Expires",
+                                                       "Last-Modified",
+                                                       "Lock-Token",
+                                                       "Permissions-Policy",
+                                                       "Pragma",
+                                                       "Preference-Applied",
+                                                       "Ratelimit",
+                                                       "Ratelimit-Limit",
+                                                       "Ratelimit-Policy",
+                                                       "Ratelimit-Remaining",
+                                                       "Ratelimit-Reset",
+                                                       "Referrer-Policy",
+                                                       "Repr-Digest",
+                                                       "Retry-After",
+                                                       "Server",
+                                                       "Server-Timing",
+                                                       "Sunset",
+                                                       "Traceparent",
+                                                       "Tracestate",
+                                                       "Vary",
+                                                       "Warning",
+                                                       "X-Frame-Options",
+                                                       "Upload-Complete",
+                                                       "Upload-Expires",
+                                                       "Upload-Length",
+                                                       "Upload-Limit",
+                                                       "Upload-Metadata",
+                                                       "Upload-Offset",
+                                                       "Idempotency-Key",
+                                                       "Last-Event-ID"};
+// Protocols on top of HTTP name their own.
+constexpr std::array<std::string_view, 4> passed_back_families{"X-", "Grpc-", "Mcp-", "Tus-"};
+// Fields of those families that proxies, or browsers, act on.
+constexpr std::array<std::string_view, 14> never_passed_back{"X-Content-Type-Options",
+                                                             "X-Content-Security-Policy",
+                                                             "X-DNS-Prefetch-Control",
+                                                             "X-Lighttpd-Send-File",
+                                                             "X-Lighttpd-Send-Tempfile",
+                                                             "X-Original-URL",
+                                                             "X-Permitted-Cross-Domain-Policies",
+                                                             "X-Real-IP",
+                                                             "X-Request-Id",
+                                                             "X-Rewrite-URL",
+                                                             "X-Sendfile",
+                                                             "X-Sendfile2",
+                                                             "X-SourceMap",
+                                                             "X-Webkit-CSP"};
+constexpr std::array<std::string_view, 6> never_passed_back_families{"X-Accel-",   "X-Forwarded-", "X-Proxy-",
+                                                                     "X-Reproxy-", "X-SSL-",       "X-Dispatch"};
 
 template <std::size_t N>
 bool is_one_of(const std::array<std::string_view, N>& names, std::string_view name) {
   return std::ranges::any_of(names, [&](std::string_view each) { return http::same_word(each, name); });
 }
 
-bool starts_with_word(std::string_view text, std::string_view word) {
-  return text.size() >= word.size() && http::same_word(text.substr(0, word.size()), word);
+template <std::size_t N>
+bool is_of(const std::array<std::string_view, N>& families, std::string_view name) {
+  return std::ranges::any_of(families, [&](std::string_view family) {
+    return name.size() > family.size() && http::same_word(name.substr(0, family.size()), family);
+  });
 }
 
-// An absolute URL of the server itself, as a path; the location itself when it is another.
-std::string_view without_own_host(std::string_view location, std::uint16_t port) {
-  for (const std::string_view host : {"localhost", "127.0.0.1", "[::1]"}) {
-    std::string own = "http://" + std::string(host);
-    if (port != 80) own += ":" + std::to_string(port);
-    if (!starts_with_word(location, own)) continue;
-    const std::string_view rest = location.substr(own.size());
-    if (rest.empty()) return "/";
-    if (rest.starts_with('/')) return rest;
-  }
-  return location;
+bool is_forwarded(std::string_view name) {
+  return !is_one_of(not_forwarded, name) && !is_of(not_forwarded_families, name);
 }
 
-std::string proxied_location(std::string_view location, std::string_view prefix, std::uint16_t port) {
-  const std::string_view path = without_own_host(location, port);
-  // "//elsewhere" is another host, with a backslash too for browsers.
-  const bool is_path = path.starts_with('/') && !path.starts_with("//") && !path.starts_with("/\\");
-  return is_path ? std::string(prefix).append(path) : std::string(path);
+bool is_passed_back(std::string_view name) {
+  if (is_one_of(never_passed_back, name) || is_of(never_passed_back_families, name)) return false;
+  return is_one_of(passed_back, name) || is_of(passed_back_families, name);
 }
 
 }  // namespace
@@ -83,7 +143,7 @@ std::string serialise_proxy_head(const ProxyHead& head) {
   };
   add("Host", "localhost:" + std::to_string(head.port));
   for (const auto& [name, value] : http::without_hop_by_hop(head.fields)) {
-    if (!is_one_of(not_forwarded, name)) add(name, value);
+    if (is_forwarded(name)) add(name, value);
   }
   add("X-Forwarded-Prefix", head.prefix);
   if (head.upgrades) {
@@ -100,16 +160,37 @@ std::string serialise_proxy_head(const ProxyHead& head) {
   return text += "\r\n";
 }
 
-http::Fields proxied_answer_fields(const http::Fields& fields, std::string_view prefix, std::uint16_t port) {
+Result<http::Fields> proxied_answer_fields(const http::Fields& fields, const ProxyPlace& place) {
   http::Fields passed;
+  std::size_t locations = 0;
   for (const auto& [name, value] : http::without_hop_by_hop(fields)) {
-    if (is_one_of(not_passed_back, name) || starts_with_word(name, "Access-Control-")) continue;
     if (!http::is_token(name) || !http::is_field_value(value)) continue;
-    const bool leads_on = http::same_word(name, "Location") || http::same_word(name, "Content-Location");
-    passed.emplace_back(name, leads_on ? proxied_location(value, prefix, port) : value);
+    if (http::same_word(name, "Location")) {
+      if (++locations > 1) return fail(ErrorCode::protocol, "it redirects to several places");
+      CLOCHE_TRY(std::string location, proxied_url(value, place));
+      passed.emplace_back(name, std::move(location));
+    } else if (http::same_word(name, "Content-Location")) {
+      if (auto location = proxied_url(value, place)) passed.emplace_back(name, *std::move(location));
+    } else if (is_passed_back(name)) {
+      passed.emplace_back(name, value);
+    }
   }
   add_untrusted_content_fields(passed);
   return passed;
+}
+
+Status check_proxied_status(unsigned status) {
+  if (status >= 200 && status <= 599) return {};
+  return fail(ErrorCode::protocol, "its status is " + std::to_string(status) + ", which no final answer has");
+}
+
+ProxyPlace ProxyHead::place() const {
+  ProxyPlace place;
+  place.prefix = prefix;
+  place.path = target.substr(0, target.find('?'));
+  place.port = port;
+  place.service = service;
+  return place;
 }
 
 http::Fields proxied_upgrade_fields(const http::Fields& fields) {

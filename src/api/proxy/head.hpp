@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/proxy/location.hpp"
 #include "core/result.hpp"
 #include "http/fields.hpp"
 
@@ -24,14 +25,22 @@ struct ProxyHead {
   bool has_body = false;
   std::optional<std::uint64_t> length;  // of the body; none: in chunks
   bool upgrades = false;                // to a WebSocket
+  std::vector<HostPort> service;        // names under which the client may know us
+
+  ProxyPlace place() const;
 };
 
-// The request as the sandbox's server gets it. Hop-by-hop fields, Authorization, Cookie and the like are left out.
+// The request as the sandbox's server gets it. Hop-by-hop fields, Authorization, Cookie, what proxies in front of us
+// say and the like are left out.
 std::string serialise_proxy_head(const ProxyHead& head);
 
-// Fields of its answer as our client gets them. Cookies and all that would hold for our whole origin are left out;
-// `Content-Security-Policy: sandbox` and `nosniff` are added; a Location within the server gets the prefix.
-http::Fields proxied_answer_fields(const http::Fields& fields, std::string_view prefix, std::uint16_t port);
+// Fields of its answer as our client gets them: those that are known to concern this content alone, and a server's own
+// (X-, Mcp- and the like). `Content-Security-Policy: sandbox` and `nosniff` are added. A Location cannot leave the
+// server's prefix for anything else of the service: `protocol`.
+Result<http::Fields> proxied_answer_fields(const http::Fields& fields, const ProxyPlace& place);
+
+// `protocol` unless from 200 to 599.
+Status check_proxied_status(unsigned status);
 
 // Of an answer that switches to WebSocket.
 http::Fields proxied_upgrade_fields(const http::Fields& fields);

@@ -35,6 +35,7 @@ ProxyHead head_of(const Call& call, std::uint16_t port) {
   const bool means_content = head.method == "POST" || head.method == "PUT" || head.method == "PATCH";
   if (!head.has_body && means_content) head.length = 0;
   head.upgrades = asks_for_websocket(exchange);
+  head.service = names_of_service(exchange.fields(), exchange.peer());
   return head;
 }
 
@@ -61,6 +62,7 @@ Task<Status> serve_while_welcome(ProxyExchange& proxied, Asked asked, Welcome& w
 Task<Status> serve_proxy(SessionStore& store, ProxyRules rules, Call& call) {
   CLOCHE_CO_TRY(const std::uint16_t port, read_port(call.path["port"]));
   CLOCHE_CO_TRY(const session::SessionUse use, find_session(call, store));
+  CLOCHE_CO_TRY(const session::Admission admission, use->admit_connection());
   const auto sandbox = use->lease().shared();
   auto connected = co_await sandbox->connect(port, Deadline::after(connect_patience));
   if (!connected) {

@@ -4,10 +4,10 @@
 
 #include "api/runs/bodies.hpp"
 #include "api/runs/events.hpp"
+#include "api/runs/session_runs.hpp"
 #include "core/utf8.hpp"
 #include "http/server/json_body.hpp"
 #include "session/contexts.hpp"
-#include "session/runs.hpp"
 
 namespace cloche::api {
 
@@ -24,7 +24,6 @@ using session::SessionUse;
 // Code and files travel in JSON, base64 among them.
 constexpr http::JsonLimits body_limits{.size = mib(64), .depth = 16};
 constexpr std::chrono::seconds session_patience{60};
-constexpr std::chrono::seconds recovery_patience{30};
 constexpr std::chrono::seconds removal_patience{30};
 // To compile a program and start it in the background.
 constexpr std::chrono::minutes start_patience{5};
@@ -81,19 +80,13 @@ Status check_language(const RunService& service, const auth::AuthorizedTenant& t
   return {};
 }
 
-Task<Result<Runs*>> runs_of(const SessionUse& use) {
-  auto& runs = use->part<Runs>();
-  auto recovered = co_await runs.recover(use.shared(), Deadline::after(recovery_patience));
-  if (!recovered) co_return fail(std::move(recovered).error());
-  co_return &runs;
-}
-
 // A run that was started before: it is never started again.
 Task<Status> resume(RunService& service, Call& call, const auth::AuthorizedTenant& tenant, std::string session,
                     EventPlace from) {
   CLOCHE_CO_TRY(const SessionUse use, service.store.find(tenant, session));
   CLOCHE_CO_TRY(Runs* const runs, co_await runs_of(use));
   CLOCHE_CO_TRY(auto run, runs->find(from.run));
+  CLOCHE_CO_TRY(const session::Admission following, use->admit_stream());
   RunPlace place{tenant.name(), std::move(session)};
   auto served = co_await stream_run(call, std::move(run), std::move(place), from.position);
   co_return served;
@@ -146,6 +139,10 @@ Task<Status> run(RunService& service, Call& call, RunCall wanted) {
     auto answered = co_await start_in_background(service, call, use, *runs, std::move(wanted), std::move(*ticket),
                                                  std::move(place));
     co_return answered;
+  }
+  session::Admission following;
+  if (as_events) {
+    CLOCHE_CO_TRY(following, use->admit_stream());
   }
   session::RunSubject subject = wanted.subject();
   if (as_events) subject.unattended = session::Unattended::cancelled;
@@ -216,6 +213,7 @@ Task<Status> events(SessionStore& store, Call& call) {
     CLOCHE_CO_TRY(from, parse_event_id(last_seen));
     if (from.run != run->id()) co_return fail(ErrorCode::invalid_argument, "Last-Event-ID is of another run");
   }
+  CLOCHE_CO_TRY(const session::Admission following, opened.use->admit_stream());
   auto served = co_await stream_run(call, std::move(run), std::move(opened.place), from.position);
   co_return served;
 }
@@ -272,6 +270,7 @@ Task<Status> wait(SessionStore& store, Call& call) {
   CLOCHE_CO_TRY(const auto timeout, read_wait_body(body));
   CLOCHE_CO_TRY(const Opened opened, co_await open_runs(store, call));
   CLOCHE_CO_TRY(const auto run, opened.runs->find(run_id(call)));
+  CLOCHE_CO_TRY(const session::Admission following, opened.use->admit_stream());
   (void)co_await run->wait(Deadline::after(timeout));
   const json::value answer = state_json(*run, opened.place);
   co_return co_await http::respond_json(call.exchange, 200, answer);

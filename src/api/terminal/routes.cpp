@@ -3,6 +3,7 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
 #include "api/files/calls.hpp"
+#include "api/runs/session_runs.hpp"
 #include "api/terminal/messages.hpp"
 #include "api/welcome.hpp"
 #include "core/event.hpp"
@@ -31,25 +32,32 @@ constexpr const char* any_shell = "command -v bash >/dev/null 2>&1 && exec bash 
 // On gVisor's terminals readline sees the end of its input at once; the terminal's own editing works.
 constexpr const char* any_shell_on_gvisor = "command -v bash >/dev/null 2>&1 && exec bash --noediting -i; exec sh -i";
 
-ExecSpec spec_of(const TerminalOptions& options, const LiveSandbox& sandbox) {
+ExecSpec spec_of(const TerminalOptions& options, const TerminalRules& rules, const LiveSandbox& sandbox) {
   const std::string shell = sandbox.kernel() == Kernel::own ? any_shell_on_gvisor : any_shell;
   ExecSpec spec = ExecSpec::shell(options.command.empty() ? shell : options.command);
   spec.terminal = options.size;
   spec.stdin_mode = Stdin::stream;
-  spec.wall_limit.reset();
+  spec.wall_limit = rules.wall;
   // Nothing is dropped: a client that does not read holds the program up.
   spec.keep_output = Bytes{0};
   spec.stop_output = Bytes{0};
   return spec;
 }
 
+// What a program on a terminal holds: its session, a place among the session's runs, one among the tenant's.
+struct TerminalHold {
+  session::SessionUse use;
+  session::SessionPlace place;
+  auth::QuotaTicket ticket;
+};
+
 // One program and one client. All that the client is told is written by one coroutine; the others stop the program and
 // leave word why.
 class Terminal {
  public:
-  // The session is let go of as soon as the program has ended: the last words to a slow client do not keep it.
-  Terminal(http::WebSocket& socket, Exec& exec, std::optional<session::SessionUse>& use)
-      : socket_(socket), exec_(exec), use_(use) {}
+  // What it holds is let go of as soon as the program has ended: the last words to a slow client do not keep it.
+  Terminal(http::WebSocket& socket, Exec& exec, std::optional<TerminalHold>& hold)
+      : socket_(socket), exec_(exec), hold_(hold) {}
 
   // To the program's end, or the client's.
   Task<Status> serve(const Call& call, std::chrono::steady_clock::duration idle) {
@@ -69,13 +77,13 @@ class Terminal {
       auto next = co_await exec_.next();
       touch();
       if (!next) {
-        use_.reset();
+        hold_.reset();
         const std::string told = terminal_error_message(next.error());
         CLOCHE_CO_CHECK(co_await socket_.write(http::MessageKind::text, told));
         co_return co_await socket_.close(failed_inside, "the terminal is lost");
       }
       if (const auto* outcome = std::get_if<Outcome>(&*next)) {
-        use_.reset();
+        hold_.reset();
         const std::string told =
             shut_out_ ? terminal_error_message(shut_out_->code, shut_out_->message) : exit_message(*outcome, reason_);
         CLOCHE_CO_CHECK(co_await socket_.write(http::MessageKind::text, told));
@@ -146,26 +154,35 @@ class Terminal {
 
   http::WebSocket& socket_;
   Exec& exec_;
-  std::optional<session::SessionUse>& use_;
+  std::optional<TerminalHold>& hold_;
   Deadline::Clock::time_point last_ = Deadline::Clock::now();
   std::uint16_t close_code_ = normal_end;
   std::string reason_;  // why the program was stopped, if it was
   std::optional<ShutOut> shut_out_;
 };
 
-Task<Status> serve_terminal(SessionStore& store, TerminalRules rules, Call& call) {
+Task<Status> serve_terminal(SessionStore& store, auth::Quotas& quotas, TerminalRules rules, Call& call) {
   if (!http::list_has(call.exchange.field("Upgrade"), "websocket")) {
     [[maybe_unused]] auto refused = co_await http::accept_websocket(call.exchange);
     co_return Status{};  // by 426
   }
   CLOCHE_CO_TRY(const http::Query query, call.exchange.query());
   CLOCHE_CO_TRY(const TerminalOptions options, read_terminal_options(query));
+  CLOCHE_CO_TRY(const auto tenant, call.tenant(std::string(call.path["tenant"])));
+  auto ticket = quotas.begin_run(tenant);
+  if (!ticket) {
+    auth::OverQuota over = std::move(ticket).error();
+    co_await answer_over_quota(call.exchange, std::move(over));
+    co_return Status{};
+  }
   auto used = co_await use_session(call, store);
   if (!used) co_return fail(std::move(used).error());
-  std::optional<session::SessionUse> use = std::move(*used);
-  pool::Lease& lease = (*use)->lease();
+  CLOCHE_CO_TRY(session::Runs* const runs, co_await runs_of(*used));
+  CLOCHE_CO_TRY(session::SessionPlace place, runs->admit_terminal());
+  std::optional<TerminalHold> hold(TerminalHold{std::move(*used), std::move(place), std::move(*ticket)});
+  pool::Lease& lease = hold->use->lease();
   const auto sandbox = lease.shared();
-  ExecSpec spec = spec_of(options, *sandbox);
+  ExecSpec spec = spec_of(options, rules, *sandbox);
   const Deadline deadline = Deadline::after(file_patience);
   auto started = co_await lease.start(std::move(spec), deadline);
   if (!started) co_return fail(std::move(started).error());
@@ -173,7 +190,7 @@ Task<Status> serve_terminal(SessionStore& store, TerminalRules rules, Call& call
   auto accepted = co_await http::accept_websocket(call.exchange);
   if (!accepted) co_return Status{};  // it has been answered
   const auto socket = std::move(*accepted);
-  Terminal terminal(*socket, *exec, use);
+  Terminal terminal(*socket, *exec, hold);
   auto served = co_await terminal.serve(call, rules.idle);
   if (!served) log::debug("request {}: terminal: {}", call.exchange.request_id(), served.error().message);
   co_return Status{};
@@ -181,9 +198,9 @@ Task<Status> serve_terminal(SessionStore& store, TerminalRules rules, Call& call
 
 }  // namespace
 
-void add_terminal_routes(CallRouter& router, SessionStore& store, TerminalRules rules) {
+void add_terminal_routes(CallRouter& router, SessionStore& store, auth::Quotas& quotas, TerminalRules rules) {
   router.add("GET", "/sessions/{tenant}/{session}/terminal",
-             [&store, rules](Call& call) { return serve_terminal(store, rules, call); });
+             [&store, &quotas, rules](Call& call) { return serve_terminal(store, quotas, rules, call); });
 }
 
 }  // namespace cloche::api

@@ -8,11 +8,13 @@
 namespace cloche::api {
 
 struct TerminalRules {
+  // A terminal ends after this time, whatever goes on in it.
+  std::chrono::milliseconds wall = std::chrono::hours(8);
   // A terminal on which nothing is typed and nothing printed for so long is ended: it would keep its session for ever.
-  std::chrono::steady_clock::duration idle = std::chrono::minutes(30);
+  std::chrono::milliseconds idle = std::chrono::minutes(30);
 };
 
-// The store outlives the router.
-void add_terminal_routes(CallRouter& router, session::SessionStore& store, TerminalRules rules = {});
+// A terminal counts as a run: in its session, and in the tenant's quota. Store and quotas outlive the router.
+void add_terminal_routes(CallRouter& router, session::SessionStore& store, auth::Quotas& quotas, TerminalRules rules);
 
 }  // namespace cloche::api

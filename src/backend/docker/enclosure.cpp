@@ -22,10 +22,16 @@ bool same_resources(const Limits& a, const Limits& b) {
   return a.memory == b.memory && a.cpus == b.cpus && a.pids == b.pids;
 }
 
+// What the engine said, without the call that it was said to.
+std::string without_call(const std::string& message) {
+  const auto end = message.find(": ");
+  return end == std::string::npos ? message : message.substr(end + 2);
+}
+
 // 400 is about the limits themselves. A container that there is not, or that is on its way out, was a sandbox.
 Error refusal_of_limits(Error error) {
   switch (error.code) {
-    case ErrorCode::invalid_argument: return error;
+    case ErrorCode::invalid_argument: return {error.code, "the engine refuses them: " + without_call(error.message)};
     case ErrorCode::not_found:
     case ErrorCode::already_exists: error.code = ErrorCode::sandbox_lost; return error;
     default: return as_trouble_of_engine(std::move(error));

@@ -118,6 +118,8 @@ void Exchange::label(std::string name, std::string value) {
 
 bool Exchange::is_answered() const { return parts_->answer.begun(); }
 bool Exchange::client_is_gone() const { return parts_->wire.inflow().ended() || parts_->wire.broken(); }
+void Exchange::break_off() { parts_->broken_off = true; }
+
 void Exchange::outlive_client() { parts_->outlives_client = true; }
 bool Exchange::server_stops() const { return parts_->server.stopping; }
 

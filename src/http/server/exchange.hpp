@@ -72,6 +72,9 @@ class Exchange {
   Task<Status> begin(unsigned status, Fields fields, std::optional<Bytes> size = std::nullopt);
   Task<Status> write(std::string_view piece);
   Task<Status> end();
+  // The answer ends here, unfinished, for a reason that is not the handler's: what it was made from ended. The client
+  // sees the connection break.
+  void break_off();
   // Answers 101; `fields` has Upgrade in it. The stream ends with the exchange. From now on the client's end is told by
   // the stream, and cancels nothing.
   Task<Result<std::unique_ptr<Stream>>> switch_protocols(Fields fields);

@@ -43,6 +43,7 @@ struct ExchangeParts {
   BodyReader body;
   Answer answer;
   bool outlives_client = false;
+  bool broken_off = false;
   Labels labels;
 };
 

@@ -69,6 +69,12 @@ class TcpListener final : public Listener {
     Arrival arrival;
     arrival.peer.address = address_text(from.address());
     arrival.peer.port = from.port();
+    boost::system::error_code unknown;
+    const auto ours = socket.local_endpoint(unknown);
+    if (!unknown) {
+      arrival.peer.local_address = address_text(ours.address());
+      arrival.peer.local_port = ours.port();
+    }
     arrival.peer.encrypted = tls_ != nullptr;
     if (tls_) {
       arrival.handshake = Handshake{std::make_shared<tcp::socket>(std::move(socket)), tls_};

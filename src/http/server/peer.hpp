@@ -19,6 +19,8 @@ struct Peer {
 
   std::string address;  // "192.0.2.1" or "2001:db8::1"; empty for a unix socket
   std::uint16_t port = 0;
+  std::string local_address;  // of our end; empty for a unix socket
+  std::uint16_t local_port = 0;
   std::optional<Process> process;
   bool encrypted = false;
 

@@ -198,7 +198,7 @@ Task<bool> ServerConnection::serve_one(RequestHead head) {
   if (parts.answer.switched()) co_return false;
   if (!parts.answer.complete()) {
     // The client must not take what it has for all of it.
-    if (!wire_->broken() && !thrown) {
+    if (!wire_->broken() && !thrown && !parts.broken_off) {
       log::error("request {}: {} {}: the handler left its answer unfinished", parts.request_id, parts.head.method,
                  path);
     }

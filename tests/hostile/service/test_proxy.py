@@ -46,13 +46,23 @@ def serve(line):
         "/speaks-for-us": ok + b"".join(name + b": x\r\n" for name in (b"Set-Cookie", b"WWW-Authenticate",
             b"Strict-Transport-Security", b"Clear-Site-Data", b"Alt-Svc", b"Access-Control-Allow-Origin",
             b"Access-Control-Allow-Credentials", b"Service-Worker-Allowed", b"Refresh", b"Proxy-Authenticate",
+            b"Set-Login", b"Accept-CH", b"Critical-CH", b"Speculation-Rules", b"X-Accel-Redirect", b"X-Sendfile", b"Link",
             b"Set-Cookie2", b"NEL", b"Report-To", b"X-Request-Id", b"Upgrade", b"Keep-Alive", b"Trailer", b"TE"))
             + b"Connection: X-Hop\r\nX-Hop: 1\r\nX-Kept: 1\r\nContent-Security-Policy: default-src *\r\n\r\nhello",
         "/metadata": b"HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/latest/\r\nContent-Length: 0\r\n\r\n",
         "/elsewhere": b"HTTP/1.1 302 Found\r\nLocation: //evil.example/\r\nContent-Length: 0\r\n\r\n",
         "/within": b"HTTP/1.1 302 Found\r\nLocation: /good\r\nContent-Length: 0\r\n\r\n",
+        "/status-0": b"HTTP/1.1 000 Zero\r\nContent-Length: 5\r\n\r\nhello",
+        "/status-99": b"HTTP/1.1 099 Low\r\nContent-Length: 5\r\n\r\nhello",
+        "/status-600": b"HTTP/1.1 600 High\r\nContent-Length: 5\r\n\r\nhello",
+        "/status-999": b"HTTP/1.1 999 Highest\r\nContent-Length: 5\r\n\r\nhello",
+        "/two-locations": b"HTTP/1.1 302 Found\r\nLocation: /a\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n",
         "/bomb": b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 5\r\n\r\nhello",
     }
+    if path == "/to":
+        from urllib.parse import unquote_to_bytes
+        to = unquote_to_bytes(got.split()[1].split(b"?", 1)[1])
+        answers["/to"] = b"HTTP/1.1 307 Moved\r\nLocation: " + to + b"\r\nContent-Length: 0\r\n\r\n"
     if path == "/endless-fields":
         line.sendall(b"HTTP/1.1 200 OK\r\n")
         endless(line, b"X-A: " + b"y" * 1000 + b"\r\n")
@@ -110,7 +120,8 @@ def fetch(server, path, **options):
 
 @pytest.mark.parametrize("path", [
     "garbage", "nothing", "half-head", "minus", "overflow", "bad-status", "two-lengths", "both", "nul", "switch",
-    "informational", "endless-fields", "endless-line", "endless-status"])
+    "informational", "endless-fields", "endless-line", "endless-status", "status-0", "status-99", "status-600", "status-999",
+    "two-locations"])
 def test_answer_that_is_none__is_502(server, path):
     """tries: noise, half a head, lengths that are none or two, a switch that nobody asked for, heads without end.
     must: 502 at once; nothing of it is passed on, no second answer on the client's connection.
@@ -177,7 +188,8 @@ def test_fields_that_speak_for_the_service__are_taken_out(server):
     names = {each.lower() for each in answer.headers}
     ours = {"set-cookie", "set-cookie2", "www-authenticate", "strict-transport-security", "clear-site-data", "alt-svc",
             "access-control-allow-origin", "access-control-allow-credentials", "service-worker-allowed", "refresh", "nel",
-            "report-to", "upgrade", "keep-alive", "trailer", "te", "x-hop", "proxy-authenticate"}
+            "report-to", "set-login", "accept-ch", "critical-ch", "speculation-rules", "x-accel-redirect", "x-sendfile", "link",
+            "upgrade", "keep-alive", "trailer", "te", "x-hop", "proxy-authenticate"}
     assert not names & ours, names & ours
     assert "x-kept" in names
     assert "sandbox" in answer.headers.get_all("Content-Security-Policy")
@@ -190,6 +202,55 @@ def test_redirect_to_the_hosts_metadata__is_not_followed(server):
     assert answer.status == 302 and answer.headers["Location"] == "http://169.254.169.254/latest/"
     assert fetch(server, "/elsewhere").headers["Location"] == "//evil.example/"
     assert fetch(server, "/within").headers["Location"] == "/sessions/default/p/proxy/8000/good"
+
+
+# Where a client should not get to by following a redirect. PORT is the service's.
+VICTIM = "/sessions/default/victim"
+REDIRECTS = [
+    "/../../../../default/victim", "/../../../../../" + VICTIM, "/%2e%2e/%2e%2e/%2e%2e/%2E%2E/default/victim",
+    "/.%2e/%2e./%2e%2e/default/victim", "../../../../default/victim", "..\\..\\..\\..\\default\\victim",
+    "\\..\\..\\..\\..\\default/victim", "/..\t/.\t./../../default/victim", " /../../../../default/victim",
+    "/..%2f..%2f..%2f..%2fdefault%2fvictim", "/..%5c..%5c..%5cdefault%5cvictim", "/x/../../../../../default/victim",
+    "http://localhost:PORT" + VICTIM, "http://127.0.0.1:PORT" + VICTIM, "http://127.1:PORT" + VICTIM,
+    "http://2130706433:PORT" + VICTIM, "http://0x7f.0.0.1:PORT" + VICTIM, "http://[::ffff:127.0.0.1]:PORT" + VICTIM,
+    "http://0:PORT" + VICTIM, "HTTP://LOCALHOST:PORT" + VICTIM, "//localhost:PORT" + VICTIM, "//127.0.0.1:PORT" + VICTIM,
+    "/\\127.0.0.1:PORT" + VICTIM, "\\\\127.0.0.1:PORT" + VICTIM, "///127.0.0.1:PORT" + VICTIM,
+    "http:/127.0.0.1:PORT" + VICTIM, "http:" + VICTIM, "http:127.0.0.1:PORT" + VICTIM,
+    "http://x@127.0.0.1:PORT" + VICTIM, "http://evil.example\\@127.0.0.1:PORT" + VICTIM,
+    "http://127.0.0.1:PORT\\@evil.example" + VICTIM, "http://127.0.0.1:PORT/sessions/default/p/proxy/8000/../../../victim",
+    "http://localhost:8000" + "/../../.." + VICTIM, "http://127.0.0.1.:PORT" + VICTIM, "http://x.localhost:PORT" + VICTIM,
+]
+
+
+@pytest.mark.parametrize("url", REDIRECTS)
+def test_redirect_at_the_service_itself__leads_no_client_out_of_the_apps_place(server, url):
+    """tries: a redirect of a DELETE to another session, in every spelling. must: refused with 502, or below the prefix of
+    the app, also for a client that follows it as curl does; the session is still there.
+    """
+    server.bash("victim", "true")
+    to = "".join(f"%{byte:02x}" for byte in url.replace("PORT", str(server.port)).encode())
+    prefix = "/sessions/default/p/proxy/8000"
+    answer = server.ask("DELETE", f"{prefix}/to?{to}")
+    assert answer.status in (307, 502), answer
+    if answer.status == 307:
+        assert answer.headers["Location"].startswith(prefix + "/"), answer.headers["Location"]
+    base = f"http://127.0.0.1:{server.port}"
+    followed = house.run("curl", "-s", "-o", "/dev/null", "-X", "DELETE", "-L", "--max-redirs", "3", "-w", "%{url_effective}",
+                         f"{base}{prefix}/to?{to}", check=False)
+    assert followed.stdout.startswith(base + prefix + "/"), followed.stdout
+    assert server.ask("GET", "/sessions/default/victim").status == 200, "the redirect ended another session"
+
+
+def test_answers_that_break_off__raise_no_alarm(server):
+    """tries: to fill the log with errors by answers that break off. must: not one line of level error."""
+    def errors():
+        return [line for line in server.log_text().splitlines() if '"level":"error"' in line.replace(" ", "")]
+    before = len(errors())
+    for _ in range(5):
+        for path in ("half-body", "half-chunk", "huge-chunk", "status-999", "nothing", "garbage"):
+            server.raw(f"GET /sessions/default/p/proxy/8000/{path} HTTP/1.1\r\nHost: localhost\r\n"
+                       "Connection: close\r\n\r\n".encode())
+    assert errors()[before:] == []
 
 
 def test_content_that_claims_to_be_packed__is_not_unpacked(server):
