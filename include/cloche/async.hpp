@@ -121,6 +121,8 @@ class CLOCHE_API Sandbox {
   Task<> make_directory(std::string path);
   /// Replaces a file that is there.
   Task<> move(std::string from, std::string to);
+  /// Replaces an exact text in a file; says how often it occurred. See the blocking Sandbox::edit.
+  Task<std::uint64_t> edit(std::string path, Edit edit);
   /// What is below `path` and matches: `*`, `?`, `[..]` within a name, `**` over directories, `{a,b}`.
   Task<EntryListing> glob(std::string path, std::string pattern);
   /// Lines below `path` that match the regular expression (RE2's syntax).

@@ -40,4 +40,11 @@ struct MatchListing {
   bool cut = false;            ///< there were more than the cap let through
 };
 
+/// An exact replacement in a file.
+struct Edit {
+  std::string old_text;        ///< bytes that must be there, at most 1 MiB
+  std::string new_text;        ///< bytes that take their place, at most 1 MiB
+  std::uint64_t expected = 1;  ///< how often `old_text` must occur; 0: once or more often
+};
+
 }  // namespace cloche

@@ -57,7 +57,7 @@ class CLOCHE_API Sandbox {
   /// Output goes to the listener as it comes, and not into the result.
   RunResult run(ExecSpec spec, OutputListener listener);
 
-  /// Replaces a file that is there; makes the directories on the way.
+  /// Replaces a file that is there and may be written to; makes the directories on the way.
   void write_file(const std::string& path, std::string bytes, std::uint32_t mode = 0644);
   /// SandboxResourceError when it holds more than `most`.
   std::string read_file(const std::string& path, Bytes most = mib(64));
@@ -69,8 +69,11 @@ class CLOCHE_API Sandbox {
   void remove(const std::string& path);
   /// Those on the way too.
   void make_directory(const std::string& path);
-  /// Replaces a file that is there.
+  /// Replaces a file that is there. Atomic on one file system; else copied, then removed.
   void move(const std::string& from, const std::string& to);
+  /// Replaces an exact text in a file of at most 16 MiB, all occurrences or none; says how many there were. The mode is
+  /// kept. SandboxArgumentError when the text does not occur as often as expected.
+  std::uint64_t edit(const std::string& path, Edit edit);
   /// What is below `path` and matches: `*`, `?`, `[..]` within a name, `**` over directories, `{a,b}`.
   EntryListing glob(const std::string& path, const std::string& pattern);
   /// Lines below `path` that match the regular expression (RE2's syntax).

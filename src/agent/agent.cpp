@@ -88,6 +88,7 @@ class Agent {
     ready.build = version;
     ready.background = static_cast<std::uint32_t>(background_.size());
     ready.counts_oom_kills = read_oom_kills().has_value();
+    ready.file_level = wire::file_level;
   }
 
   Result<std::unique_ptr<Stream>> open(wire::StreamId id, std::string_view request) {

@@ -60,6 +60,7 @@ bool changes_files(wire::FileOp op) {
     case wire::FileOp::remove:
     case wire::FileOp::mkdir:
     case wire::FileOp::move:
+    case wire::FileOp::edit:
     case wire::FileOp::tar_in: return true;
     case wire::FileOp::read:
     case wire::FileOp::stat:

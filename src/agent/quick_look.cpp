@@ -49,7 +49,12 @@ std::optional<std::vector<wire::FileReply>> look_with_rights(const wire::FileReq
 
 }  // namespace
 
-std::string place_of(const wire::FileRequest& request) { return request.root + '\0' + request.path; }
+std::string place_of(const wire::FileRequest& request) {
+  std::string place = request.root + '\0' + request.path + '\0' + (request.ignore_usual ? 'i' : 'a');
+  for (const std::string& each : request.exclude) place.append(1, '\0').append("-").append(each);
+  for (const std::string& each : request.include) place.append(1, '\0').append("+").append(each);
+  return place;
+}
 
 std::optional<std::vector<wire::FileReply>> look_quickly(const wire::FileRequest& request, Stillness& stillness) {
   auto look = stillness.look_at(place_of(request));

@@ -65,7 +65,7 @@ TEST(Documentation, EveryKey_IsInIt) {
         "server: {jwt: {zzzzzzzzzz: 1}}", "server: {quotas: {zzzzzzzzzz: 1}}",
         "server: {quotas: {requests: {zzzzzzzzzz: 1}}}", "server: {limits: {zzzzzzzzzz: 1}}",
         "secrets: {A: {zzzzzzzzzz: 1, env: X}}", "sessions: {zzzzzzzzzz: 1}", "sessions: {max_limits: {zzzzzzzzzz: 1}}",
-        "log: {zzzzzzzzzz: 1}"}) {
+        "sessions: {artifacts: {zzzzzzzzzz: 1}}", "log: {zzzzzzzzzz: 1}"}) {
     const auto config = parse_config(wrong, "c", {});
     ASSERT_FALSE(config);
     const std::string intro = "known are: ";

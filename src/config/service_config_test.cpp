@@ -102,6 +102,15 @@ server:
   EXPECT_EQ(server.limits.write_stall, 20s);
 }
 
+TEST(ServiceConfig, RulesForArtifacts_AreRead) {
+  EXPECT_EQ(read("log: {}").sessions.artifacts.usual, ChangeRules::Usual::ignored);
+  const ChangeRules rules =
+      read("sessions: {artifacts: {ignore: none, include: ['*.csv', 'out/**'], exclude: [tmp/]}}").sessions.artifacts;
+  EXPECT_EQ(rules.usual, ChangeRules::Usual::told);
+  EXPECT_EQ(rules.include, (std::vector<std::string>{"*.csv", "out/**"}));
+  EXPECT_EQ(rules.exclude, std::vector<std::string>{"tmp/"});
+}
+
 TEST(ServiceConfig, SessionsAndLog_AreRead) {
   const Config config = read(
       "profiles: {agents: {}}\nsessions: {profile: agents, idle_timeout: 5m, most: 7, memory: 1g, "
@@ -144,6 +153,8 @@ TEST(ServiceConfig, BadKey_IsRefusedWithLineAndKey) {
       {"sessions: {idle_timeout: 0}", "sessions.idle_timeout (line 1): must be a duration from 1s"},
       {"sessions: {terminal_timeout: 0}", "sessions.terminal_timeout (line 1): must be a duration from 1s"},
       {"sessions: {most: 5001}", "sessions.most (line 1): must be a whole number from 0 to 5000"},
+      {"sessions: {artifacts: {ignore: all}}", "sessions.artifacts.ignore (line 1): must be one of default, none"},
+      {"sessions: {artifacts: {exclude: [/a]}}", "sessions.artifacts.exclude (line 1): exclude: pattern is absolute"},
       {"sessions: {memory: much}", "sessions.memory (line 1): must be an amount of bytes"},
       {"log: {level: loud}", "log.level (line 1): must be one of trace, debug, info, warn, error, off"},
       {"log: {format: xml}", "log.format (line 1): must be one of auto, text, json"},

@@ -1,11 +1,28 @@
 #include "config/service_sections.hpp"
 
+#include "agent/files/path_filter.hpp"
 #include "config/limits_section.hpp"
 #include "config/profile_section.hpp"
 
 namespace cloche::config {
 
 using namespace std::chrono_literals;
+
+namespace {
+
+void read_artifacts(Section& section, ChangeRules& rules) {
+  section.choice("ignore", rules.usual, {{"default", ChangeRules::Usual::ignored}, {"none", ChangeRules::Usual::told}});
+  const auto read_patterns = [&](std::string_view key, std::vector<std::string>& patterns) {
+    section.texts(key, patterns);
+    if (auto compiled = agent::PathFilter::compile(patterns, key); !compiled) {
+      section.refuse(key, compiled.error().message);
+    }
+  };
+  read_patterns("include", rules.include);
+  read_patterns("exclude", rules.exclude);
+}
+
+}  // namespace
 
 void read_sessions(Section& section, SessionSettings& settings) {
   section.text("profile", settings.profile, "a profile's name", is_profile_name);
@@ -19,6 +36,7 @@ void read_sessions(Section& section, SessionSettings& settings) {
   section.size("memory", memory);
   if (section.has("memory")) settings.memory = memory;
   section.section("max_limits", [&](Section& limits) { read_max_limits(limits, settings.max_limits); });
+  section.section("artifacts", [&](Section& artifacts) { read_artifacts(artifacts, settings.artifacts); });
 }
 
 void read_log(Section& section, LogSettings& settings) {

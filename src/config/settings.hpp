@@ -13,6 +13,7 @@
 #include "cloche/bytes.hpp"
 #include "cloche/limits.hpp"
 #include "http/server/limits.hpp"
+#include "sandbox/change_rules.hpp"
 
 namespace cloche::config {
 
@@ -42,6 +43,8 @@ struct SessionSettings {
   std::chrono::seconds idle_timeout{900};
   std::uint32_t most = 50;      // of all tenants together; 0: nobody gets a session
   std::optional<Bytes> memory;  // over the profile's
+  // Which changed files are told of after a run whose request says nothing.
+  ChangeRules artifacts{.usual = ChangeRules::Usual::ignored, .include = {}, .exclude = {}};
   // Of a terminal: in all, and while nothing is typed and nothing printed.
   std::chrono::milliseconds terminal_timeout = std::chrono::hours(8);
   std::chrono::milliseconds terminal_idle_timeout = std::chrono::minutes(30);

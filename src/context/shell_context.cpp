@@ -163,7 +163,8 @@ class ShellContext::InputFile {
     FilePath place(std::move(path));
     const Deadline deadline = Deadline::after(input_patience);
     auto removed = co_await files.remove(std::move(place), Recursion::none, Missing::fine, deadline);
-    co_return removed;
+    if (!removed) co_return fail(std::move(removed).error());
+    co_return Status{};
   }
 
   ShellContext& context_;

@@ -240,8 +240,27 @@ Task<> Sandbox::move(std::string from, std::string to) {
   const auto live = impl_->share();
   auto files = live->files();
   auto place = impl_->place(std::move(from));
-  auto moved = co_await files.move(std::move(place), std::move(to));
+  auto target = impl_->place(std::move(to));
+  auto moved = co_await files.move(std::move(place), std::move(target));
   value_or_throw(std::move(moved));
+}
+
+Task<std::uint64_t> Sandbox::edit(std::string path, Edit edit) {
+  const auto live = impl_->share();
+  auto files = live->files();
+  auto place = impl_->place(path);
+  EditRequest request{std::move(edit.old_text), std::move(edit.new_text), edit.expected};
+  auto edited = co_await files.edit(std::move(place), std::move(request));
+  const EditResult result = value_or_throw(std::move(edited));
+  switch (result.outcome) {
+    case EditOutcome::done: break;
+    case EditOutcome::file_changed: throw SandboxUnavailableError(path + " was changed by others while it was edited");
+    case EditOutcome::none:
+    case EditOutcome::no_match: throw SandboxArgumentError(path + " does not contain the text to replace");
+    case EditOutcome::other_count:
+      throw SandboxArgumentError(path + " contains the text to replace " + std::to_string(result.matches) + " times");
+  }
+  co_return result.matches;
 }
 
 Task<EntryListing> Sandbox::glob(std::string path, std::string pattern) {

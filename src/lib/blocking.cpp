@@ -156,6 +156,9 @@ void Sandbox::make_directory(const std::string& path) {
 void Sandbox::move(const std::string& from, const std::string& to) {
   impl_->wait_for([&](async::Sandbox& sandbox) { return sandbox.move(from, to); });
 }
+std::uint64_t Sandbox::edit(const std::string& path, Edit edit) {
+  return impl_->wait_for([&](async::Sandbox& sandbox) { return sandbox.edit(path, std::move(edit)); });
+}
 EntryListing Sandbox::glob(const std::string& path, const std::string& pattern) {
   return impl_->wait_for([&](async::Sandbox& sandbox) { return sandbox.glob(path, pattern); });
 }

@@ -243,12 +243,14 @@ Task<Status> WarmPool::bind(Room& room, const Binding& binding, ClaimOptions opt
   auto files = sandbox->files();
   if (binding.work_dir != profile_.sandbox.work_dir) {
     FilePath work_dir(binding.work_dir);
-    auto made = co_await files.make_directory(std::move(work_dir), 0755, deadline);
-    if (!made) co_return made;
+    const DirectoryOptions how;
+    auto made = co_await files.make_directory(std::move(work_dir), how, deadline);
+    if (!made) co_return fail(std::move(made).error());
   }
   for (auto& [path, content] : options.files) {
     FilePath place = path.starts_with('/') ? FilePath(path) : FilePath::beneath(binding.work_dir, path);
     WriteOptions how;
+    how.read_only = WriteOptions::ReadOnly::replace;
     auto written = co_await files.write(std::move(place), std::move(content), how, deadline);
     if (!written) co_return fail(std::move(written).error().at(path));
   }

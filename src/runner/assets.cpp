@@ -27,6 +27,7 @@ Task<Status> write_assets(LiveSandbox& sandbox, const std::vector<Asset>& assets
     std::string content = asset.content;
     WriteOptions how;
     how.mode = asset.access == Access::read_only ? 0444 : 0644;
+    how.read_only = WriteOptions::ReadOnly::replace;  // the same asset may be injected again
     auto written = co_await there.write(std::move(place), std::move(content), how, deadline);
     if (!written) co_return fail(std::move(written).error().at("inject " + asset.target));
   }

@@ -115,6 +115,7 @@ Task<Status> settle_in(pool::Lease& lease, const BuiltProgram& program, const Fi
     FilePath work_dir(lease.binding().work_dir);
     Files::Source source = from_shared(program.tree);
     TarCaps caps;
+    caps.read_only = WriteOptions::ReadOnly::replace;
     auto unpacked = co_await there.unpack(std::move(work_dir), std::move(source), caps, by);
     if (!unpacked) co_return fail(std::move(unpacked).error().at("unpack the compiled program"));
   } else {

@@ -65,6 +65,7 @@ Task<Status> write_tree(pool::Lease& lease, const FileTree& files, Deadline dead
     FilePath place = lease.place(path);
     std::string bytes = content;
     WriteOptions how;
+    how.read_only = WriteOptions::ReadOnly::replace;
     auto written = co_await there.write(std::move(place), std::move(bytes), how, deadline);
     if (!written) co_return fail(std::move(written).error().at("write " + path));
   }

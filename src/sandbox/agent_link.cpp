@@ -401,6 +401,8 @@ Task<Status> AgentLink::ping(Deadline deadline) {
   co_return Status{};
 }
 
+std::uint32_t AgentLink::file_level() const { return state_->ready ? state_->ready->file_level : 0; }
+
 std::optional<Error> AgentLink::lost() const { return state_->lost; }
 
 void AgentLink::explain_end_with(std::function<Task<std::string>()> explain) {

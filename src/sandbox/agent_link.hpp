@@ -76,6 +76,9 @@ class AgentLink {
   // Opens a stream with a request.
   Result<std::unique_ptr<AgentStream>> open(std::string_view request);
 
+  // What of file requests the agent understands; see wire::file_level. 0 until it has said hello.
+  std::uint32_t file_level() const;
+
   // Round trip to the agent and back.
   Task<Status> ping(Deadline deadline);
 

@@ -7,6 +7,7 @@
 #include <boost/asio/io_context.hpp>
 #include <deque>
 
+#include "sandbox/files.hpp"
 #include "wire/exec_messages.hpp"
 
 namespace cloche {
@@ -118,6 +119,42 @@ class AgentLinkTest : public testing::Test {
   AgentLink link_;
   bool answered_ = false;
 };
+
+// An agent that an older server left behind would misread what it does not know.
+TEST_F(AgentLinkTest, AgentOfAnOlderLevel_IsNotAskedForWhatItDoesNotKnow) {
+  answer_hello();
+  run([&]() -> Task<> {
+    (void)co_await link_.greet(Greeting::fresh, {}, Deadline::after(5s));
+    EXPECT_EQ(link_.file_level(), 0U);
+    Files files(link_, 1000, 1000);
+    const auto is_unsupported = [](const auto& answered) {
+      return !answered && answered.error().code == ErrorCode::unsupported &&
+             answered.error().message.find("older version of the server") != std::string::npos;
+    };
+    const Deadline soon = Deadline::after(5s);
+    FilePath file("/f");
+    EditRequest edit{"a", "b"};
+    const auto edited = co_await files.edit(std::move(file), std::move(edit), soon);
+    EXPECT_TRUE(is_unsupported(edited));
+    MoveOptions keep;
+    keep.existing = MoveOptions::Existing::keep;
+    FilePath from("/a");
+    FilePath to("/b");
+    const auto moved = co_await files.move(std::move(from), std::move(to), keep, soon);
+    EXPECT_TRUE(is_unsupported(moved));
+    FilePath anywhere = FilePath::anywhere("/tmp/x");
+    const auto looked_at = co_await files.stat(std::move(anywhere), Links::follow, soon);
+    EXPECT_TRUE(is_unsupported(looked_at));
+    GlobOptions options;
+    options.exclude = {"x"};
+    FilePath top("/");
+    std::string all = "*";
+    const auto found = co_await files.glob(std::move(top), std::move(all), std::move(options), soon);
+    EXPECT_TRUE(is_unsupported(found));
+    EXPECT_FALSE(files.can_keep_modes());
+    EXPECT_FALSE(link_.lost());
+  });
+}
 
 TEST_F(AgentLinkTest, AgentThatAnswers_IsReady) {
   answer_hello();

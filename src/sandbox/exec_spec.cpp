@@ -10,11 +10,43 @@ namespace {
 
 bool has_nul(const std::string& text) { return text.find('\0') != std::string::npos; }
 
+// What the kernel takes of a program: 128 KiB for a string with its NUL, 2 MiB for all of them with their addresses.
+// Some room is left for what Cloche adds.
+constexpr std::size_t longest_string = 128 * 1024 - 1;
+constexpr std::size_t longest_list = 2 * 1024 * 1024 - 64 * 1024;
+
+Status validate_sizes(const ExecSpec& spec) {
+  std::size_t all = 0;
+  const auto add = [&all](std::size_t size) { all += size + 1 + sizeof(char*); };
+  for (std::size_t i = 0; i < spec.argv.size(); ++i) {
+    if (spec.argv[i].size() > longest_string) {
+      return fail(ErrorCode::invalid_argument, "argument " + std::to_string(i) + " of the program has " +
+                                                   std::to_string(spec.argv[i].size()) + " bytes, more than the " +
+                                                   std::to_string(longest_string) + " allowed; pass it by a file");
+    }
+    add(spec.argv[i].size());
+  }
+  for (const auto& [key, value] : spec.env) {
+    const std::size_t size = key.size() + 1 + value.size();
+    if (size > longest_string) {
+      return fail(ErrorCode::invalid_argument, "environment variable '" + key.substr(0, 64) + "' has " +
+                                                   std::to_string(size) + " bytes with its name, more than the " +
+                                                   std::to_string(longest_string) + " allowed; pass it by a file");
+    }
+    add(size);
+  }
+  if (all <= longest_list) return {};
+  return fail(ErrorCode::invalid_argument, "the program's arguments and environment have " + std::to_string(all) +
+                                               " bytes, more than the " + std::to_string(longest_list) +
+                                               " allowed; pass some of them by a file");
+}
+
 Status validate(const ExecSpec& spec) {
   if (spec.argv.empty() || spec.argv.front().empty()) return fail(ErrorCode::invalid_argument, "no program was named");
   if (std::ranges::any_of(spec.argv, has_nul))
     return fail(ErrorCode::invalid_argument, "an argument contains a NUL byte");
   CLOCHE_CHECK(validate_environment(spec.env));
+  CLOCHE_CHECK(validate_sizes(spec));
   if (!spec.cwd.empty() && !is_clean_absolute_path(spec.cwd)) {
     return fail(ErrorCode::invalid_argument,
                 "cwd must be an absolute path without '..', '.', NUL or empty parts: '" + spec.cwd + "'");

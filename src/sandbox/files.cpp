@@ -33,6 +33,10 @@ void merge(wire::FileReply& into, wire::FileReply&& more) {
   into.skipped = more.skipped;
   into.total_size = std::max(into.total_size, more.total_size);
   into.moment_ns = more.moment_ns;
+  into.binary = more.binary;
+  into.ignored = more.ignored;
+  into.edit = more.edit;
+  into.other_line_ends = more.other_line_ends;
 }
 
 // How much content may come as the answer to a request.
@@ -40,6 +44,16 @@ std::uint64_t most_content(const wire::FileRequest& request) {
   if (request.op == wire::FileOp::tar_out) return UINT64_MAX;
   if (request.op != wire::FileOp::read) return 0;
   return request.length == 0 ? UINT64_MAX : request.length;
+}
+
+// The level that an agent must have for a request to mean to it what it means here. Rules of `changes` are not asked
+// for: where an old agent does not know them, more is told.
+std::uint32_t level_of(const wire::FileRequest& request) {
+  const bool searches = request.op == wire::FileOp::glob || request.op == wire::FileOp::grep;
+  const bool is_new = request.op == wire::FileOp::edit || request.keep_existing || request.to_root ||
+                      request.no_kernel_files || request.keep_modes || request.skip_hidden ||
+                      (searches && !request.exclude.empty());
+  return is_new ? 1 : 0;
 }
 
 bool is_size(std::uint64_t size) { return size <= static_cast<std::uint64_t>(INT64_MAX); }
@@ -66,6 +80,12 @@ template <class Items>
 Status check_names(const Items& items) {
   if (std::ranges::all_of(items, [](const auto& item) { return stays_below(item.path); })) return {};
   return fail(ErrorCode::protocol, "the sandbox's agent told of a name that leads out");
+}
+
+void put_rules(wire::FileRequest& request, ChangeRules rules) {
+  request.ignore_usual = rules.usual == ChangeRules::Usual::ignored;
+  request.include = std::move(rules.include);
+  request.exclude = std::move(rules.exclude);
 }
 
 // Sends content until its end, while the other half of the conversation listens for the answer.
@@ -125,11 +145,18 @@ FilePath FilePath::beneath(std::string root, std::string relative) {
   return path;
 }
 
+FilePath FilePath::anywhere(std::string absolute) {
+  FilePath path(std::move(absolute));
+  path.refuses_kernel_files = true;
+  return path;
+}
+
 wire::FileRequest Files::request(wire::FileOp op, FilePath path) const {
   wire::FileRequest request;
   request.op = op;
   request.path = std::move(path.path);
   request.root = std::move(path.root);
+  request.no_kernel_files = path.refuses_kernel_files;
   request.uid = uid_;
   request.gid = gid_;
   return request;
@@ -137,6 +164,11 @@ wire::FileRequest Files::request(wire::FileOp op, FilePath path) const {
 
 Task<Result<wire::FileReply>> Files::perform(wire::FileRequest request, Source source, Sink sink, Deadline deadline) {
   const std::uint64_t most = most_content(request);
+  if (link_.file_level() < level_of(request)) {
+    co_return fail(ErrorCode::unsupported,
+                   "the sandbox was started by an older version of the server, whose agent does not know this file "
+                   "operation; end the session and start a new one");
+  }
   auto opened = link_.open(wire::encode(request));
   if (!opened) co_return fail(std::move(opened).error());
   const auto stream = std::move(*opened);
@@ -172,6 +204,7 @@ Task<Status> Files::write_stream(FilePath path, Source source, WriteOptions opti
   ask.parents = options.parents == WriteOptions::Parents::make;
   ask.append = options.existing == WriteOptions::Existing::append;
   ask.max_bytes = options.most.count;
+  ask.force = options.read_only == WriteOptions::ReadOnly::replace;
   Sink sink = throw_away;
   auto reply = co_await perform(std::move(ask), std::move(source), std::move(sink), deadline);
   if (!reply) co_return fail(std::move(reply).error());
@@ -232,40 +265,68 @@ Task<Result<EntryList>> Files::list(FilePath path, Recursion recursion, Deadline
   co_return result;
 }
 
-Task<Status> Files::remove(FilePath path, Recursion recursion, Missing missing, Deadline deadline) {
+Task<Result<std::uint64_t>> Files::remove(FilePath path, Recursion recursion, Missing missing, Deadline deadline) {
   auto ask = request(wire::FileOp::remove, std::move(path));
   ask.recursive = recursion == Recursion::whole_tree;
   ask.missing_ok = missing == Missing::fine;
   Sink sink = throw_away;
   auto reply = co_await perform(std::move(ask), nullptr, std::move(sink), deadline);
   if (!reply) co_return fail(std::move(reply).error());
-  co_return Status{};
+  co_return reply->files;
 }
 
-Task<Status> Files::make_directory(FilePath path, std::uint32_t mode, Deadline deadline) {
+Task<Result<std::uint64_t>> Files::make_directory(FilePath path, DirectoryOptions options, Deadline deadline) {
   auto ask = request(wire::FileOp::mkdir, std::move(path));
-  ask.mode = mode;
-  ask.parents = true;
+  ask.mode = options.mode;
+  ask.parents = options.parents == DirectoryOptions::Parents::make;
+  Sink sink = throw_away;
+  auto reply = co_await perform(std::move(ask), nullptr, std::move(sink), deadline);
+  if (!reply) co_return fail(std::move(reply).error());
+  co_return reply->files;
+}
+
+Task<Status> Files::move(FilePath from, FilePath to, MoveOptions options, Deadline deadline) {
+  const bool refuses_kernel_files = from.refuses_kernel_files || to.refuses_kernel_files;
+  auto ask = request(wire::FileOp::move, std::move(from));
+  ask.no_kernel_files = refuses_kernel_files;
+  ask.to = std::move(to.path);
+  if (to.root != ask.root) ask.to_root = std::move(to.root);
+  ask.keep_existing = options.existing == MoveOptions::Existing::keep;
+  ask.parents = options.parents == MoveOptions::Parents::make;
   Sink sink = throw_away;
   auto reply = co_await perform(std::move(ask), nullptr, std::move(sink), deadline);
   if (!reply) co_return fail(std::move(reply).error());
   co_return Status{};
 }
 
-Task<Status> Files::move(FilePath from, std::string to, Deadline deadline) {
-  auto ask = request(wire::FileOp::move, std::move(from));
-  ask.to = std::move(to);
+Task<Result<EditResult>> Files::edit(FilePath path, EditRequest edit, Deadline deadline) {
+  auto ask = request(wire::FileOp::edit, std::move(path));
+  ask.pattern = std::move(edit.old);
+  ask.replacement = std::move(edit.replacement);
+  ask.expected = edit.expected;
   Sink sink = throw_away;
   auto reply = co_await perform(std::move(ask), nullptr, std::move(sink), deadline);
   if (!reply) co_return fail(std::move(reply).error());
-  co_return Status{};
+  if (reply->edit == EditOutcome::none) {
+    co_return fail(ErrorCode::protocol, "the sandbox's agent did not say what became of an edit");
+  }
+  EditResult result;
+  result.outcome = reply->edit;
+  result.matches = reply->files;
+  result.size = reply->bytes;
+  result.other_line_ends = reply->other_line_ends;
+  co_return result;
 }
+
+bool Files::can_keep_modes() const { return link_.file_level() >= 1; }
 
 Task<Result<Unpacked>> Files::unpack(FilePath path, Source source, TarCaps caps, Deadline deadline) {
   auto ask = request(wire::FileOp::tar_in, std::move(path));
   ask.parents = true;
   ask.max_bytes = caps.content.count;
   ask.max_entries = caps.entries;
+  ask.keep_modes = caps.no_mode == TarCaps::NoMode::keeps;
+  ask.force = caps.read_only == WriteOptions::ReadOnly::replace;
   Sink sink = throw_away;
   auto reply = co_await perform(std::move(ask), std::move(source), std::move(sink), deadline);
   if (!reply) co_return fail(std::move(reply).error());
@@ -286,6 +347,7 @@ Task<Result<EntryList>> Files::glob(FilePath path, std::string pattern, GlobOpti
   auto ask = request(wire::FileOp::glob, std::move(path));
   ask.pattern = std::move(pattern);
   ask.hidden = options.hidden == GlobOptions::Hidden::match;
+  ask.exclude = std::move(options.exclude);
   ask.max_results = options.most;
   Sink sink = throw_away;
   auto reply = co_await perform(std::move(ask), nullptr, std::move(sink), deadline);
@@ -304,6 +366,8 @@ Task<Result<GrepResult>> Files::grep(FilePath path, std::string pattern, GrepOpt
   ask.ignore_case = options.letter_case == GrepOptions::Case::ignore;
   ask.context_lines = options.context_lines;
   ask.max_results = options.most;
+  ask.exclude = std::move(options.exclude);
+  ask.skip_hidden = options.hidden == GrepOptions::Hidden::skip;
   ask.recursive = true;
   Sink sink = throw_away;
   auto reply = co_await perform(std::move(ask), nullptr, std::move(sink), deadline);
@@ -313,12 +377,14 @@ Task<Result<GrepResult>> Files::grep(FilePath path, std::string pattern, GrepOpt
   result.matches = std::move(reply->matches);
   result.files_searched = reply->files;
   result.files_skipped = reply->skipped;
+  result.files_binary = reply->binary;
   result.cut = reply->cut;
   co_return result;
 }
 
-Task<Result<std::int64_t>> Files::mark(FilePath path, Deadline deadline) {
+Task<Result<std::int64_t>> Files::mark(FilePath path, ChangeRules rules, Deadline deadline) {
   auto ask = request(wire::FileOp::mark, std::move(path));
+  put_rules(ask, std::move(rules));
   Sink sink = throw_away;
   auto reply = co_await perform(std::move(ask), nullptr, std::move(sink), deadline);
   if (!reply) co_return fail(std::move(reply).error());
@@ -330,6 +396,7 @@ wire::FileRequest Files::changes_request(FilePath path, const ChangeCaps& caps, 
   ask.discard = std::move(discard);
   ask.max_results = caps.told;
   ask.max_entries = caps.looked_at;
+  put_rules(ask, caps.rules);
   return ask;
 }
 
@@ -353,6 +420,7 @@ Result<EntryList> told_changes(wire::FileReply reply, const ChangeCaps& caps) {
   result.entries = std::move(reply.entries);
   // What the user's own rights do not reach was not looked at either.
   result.cut = reply.cut || reply.skipped > 0;
+  result.ignored = reply.ignored;
   return result;
 }
 

@@ -7,12 +7,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/bytes.hpp"
 #include "core/task.hpp"
 #include "sandbox/agent_link.hpp"
+#include "sandbox/change_rules.hpp"
 #include "wire/file_messages.hpp"
 
 namespace cloche {
@@ -23,11 +25,14 @@ using wire::GrepMatch;
 
 struct FilePath {
   std::string path;
-  std::string root;  // empty: path is absolute
+  std::string root;                   // empty: path is absolute
+  bool refuses_kernel_files = false;  // those of procfs, sysfs and the like, however the path leads there
 
   FilePath(std::string absolute) : path(std::move(absolute)) {}  // NOLINT: a plain path is the common case
   FilePath(const char* absolute) : path(absolute) {}             // NOLINT
   static FilePath beneath(std::string root, std::string relative);
+  // An absolute path that a caller of the service chose.
+  static FilePath anywhere(std::string absolute);
 };
 
 struct WriteOptions {
@@ -35,6 +40,31 @@ struct WriteOptions {
   enum class Parents { must_exist, make } parents = Parents::make;
   enum class Existing { replace, append } existing = Existing::replace;
   Bytes most;  // 0: no cap but the sandbox's own
+  // A file that the user may not write to is refused, as a program of the user is; or replaced all the same.
+  enum class ReadOnly { refuse, replace } read_only = ReadOnly::refuse;
+};
+
+struct DirectoryOptions {
+  std::uint32_t mode = 0755;
+  enum class Parents { must_exist, make } parents = Parents::make;  // made, what is there already is fine
+};
+
+struct MoveOptions {
+  enum class Existing { replace, keep } existing = Existing::replace;
+  enum class Parents { must_exist, make } parents = Parents::must_exist;
+};
+
+struct EditRequest {
+  std::string old;
+  std::string replacement;
+  std::uint64_t expected = 1;  // how often `old` must occur; 0: once or more often
+};
+using wire::EditOutcome;
+struct EditResult {
+  EditOutcome outcome = EditOutcome::none;
+  std::uint64_t matches = 0;
+  std::uint64_t size = 0;        // of the file as it is now
+  bool other_line_ends = false;  // no match, but there would be one with CR LF in the place of LF
 };
 
 struct FileRange {
@@ -51,11 +81,13 @@ struct ReadResult {
 struct EntryList {
   std::vector<FileEntry> entries;
   bool cut = false;
+  std::uint64_t ignored = 0;  // of changes: what the rules passed over; a directory counts once
 };
 
 struct GlobOptions {
   enum class Hidden { skip, match } hidden = Hidden::skip;
   std::uint64_t most = 10'000;
+  std::vector<std::string> exclude;  // names, or paths below the asked one, that are passed over with all below them
 };
 
 struct GrepOptions {
@@ -63,11 +95,14 @@ struct GrepOptions {
   enum class Case { exact, ignore } letter_case = Case::exact;
   std::uint32_t context_lines = 0;
   std::uint64_t most = 1'000;
+  std::vector<std::string> exclude;  // as of a glob
+  enum class Hidden { skip, search } hidden = Hidden::search;
 };
 
 struct ChangeCaps {
   std::uint64_t told = 10'000;
   std::uint64_t looked_at = 50'000;  // names in the tree, changed or not
+  ChangeRules rules;
 };
 // What an agent told of changes, once it has been checked.
 Result<EntryList> told_changes(wire::FileReply reply, const ChangeCaps& caps);
@@ -76,6 +111,7 @@ struct GrepResult {
   std::vector<GrepMatch> matches;
   std::uint64_t files_searched = 0;
   std::uint64_t files_skipped = 0;
+  std::optional<std::uint64_t> files_binary;  // of those skipped; an old agent does not say
   bool cut = false;
 };
 
@@ -86,6 +122,10 @@ enum class Missing { error, fine };
 struct TarCaps {
   Bytes content;              // 0: the sandbox's own limits
   std::uint64_t entries = 0;  // 0: the agent's cap
+  // What files of mode 0 get: just that, or the mode of the file they replace (0644 where there is none). For agents
+  // that can_keep_modes().
+  enum class NoMode { is_zero, keeps } no_mode = NoMode::is_zero;
+  WriteOptions::ReadOnly read_only = WriteOptions::ReadOnly::refuse;
 };
 
 struct Unpacked {
@@ -111,10 +151,17 @@ class Files {
   Task<Result<FileEntry>> stat(FilePath path, Links links = Links::follow, Deadline deadline = Deadline::never());
   Task<Result<EntryList>> list(FilePath path, Recursion recursion = Recursion::none,
                                Deadline deadline = Deadline::never());
-  Task<Status> remove(FilePath path, Recursion recursion, Missing missing, Deadline deadline = Deadline::never());
-  Task<Status> make_directory(FilePath path, std::uint32_t mode = 0755, Deadline deadline = Deadline::never());
-  // Both beneath the same root, when there is one.
-  Task<Status> move(FilePath from, std::string to, Deadline deadline = Deadline::never());
+  // How many names were removed.
+  Task<Result<std::uint64_t>> remove(FilePath path, Recursion recursion, Missing missing,
+                                     Deadline deadline = Deadline::never());
+  // How many were made.
+  Task<Result<std::uint64_t>> make_directory(FilePath path, DirectoryOptions options = {},
+                                             Deadline deadline = Deadline::never());
+  // Atomic on one file system; else copied, then removed.
+  Task<Status> move(FilePath from, FilePath to, MoveOptions options = {}, Deadline deadline = Deadline::never());
+  // An exact text of a file becomes another one, atomically. A file that is not as expected is no error: see the
+  // outcome.
+  Task<Result<EditResult>> edit(FilePath path, EditRequest edit, Deadline deadline = Deadline::never());
   // A tar stream, unpacked below the path, all of it or nothing.
   Task<Result<Unpacked>> unpack(FilePath path, Source source, TarCaps caps = {}, Deadline deadline = Deadline::never());
   // A tar stream of a file or a tree.
@@ -124,12 +171,15 @@ class Files {
   Task<Result<GrepResult>> grep(FilePath path, std::string pattern, GrepOptions options,
                                 Deadline deadline = Deadline::never());
   // A moment of the sandbox's clock. What is changed in this tree after this has returned is younger; what was changed
-  // before it was called is not.
-  Task<Result<std::int64_t>> mark(FilePath path, Deadline deadline = Deadline::never());
+  // before it was called is not. For changes by the same rules.
+  Task<Result<std::int64_t>> mark(FilePath path, ChangeRules rules, Deadline deadline = Deadline::never());
   // Regular files of the tree that were made, written, renamed or whose mode was changed since the mark, by path.
   // Symbolic links are not followed. `discard`, an absolute path elsewhere, is removed first, with all below it.
   Task<Result<EntryList>> changes(FilePath path, std::int64_t since, ChangeCaps caps, std::string discard,
                                   Deadline deadline = Deadline::never());
+
+  // Whether the agent knows TarCaps::NoMode::keeps.
+  bool can_keep_modes() const;
 
   // The request behind `changes`, but for the mark.
   wire::FileRequest changes_request(FilePath path, const ChangeCaps& caps, std::string discard) const;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "sandbox/exec_spec.hpp"
+
 namespace cloche {
 namespace {
 
@@ -14,6 +16,25 @@ TEST(CleanPath, TricksAndRelativePaths_AreNot) {
   for (std::string_view path : {""sv, "a"sv, "/a/../b"sv, "/a/./b"sv, "/a//b"sv, "/a/"sv, "/.."sv, "/a\0b"sv}) {
     EXPECT_FALSE(is_clean_absolute_path(path)) << path;
   }
+}
+
+TEST(ExecSpecSizes, WhatTheKernelWouldRefuse_IsRefusedByName) {
+  const auto refusal = [](auto change) -> std::string {
+    ExecSpec spec;
+    spec.argv = {"true"};
+    change(spec);
+    const auto request = to_request(spec, SandboxSpec{}, Limits{}, Kernel::shared);
+    if (request) return "";
+    EXPECT_EQ(request.error().code, ErrorCode::invalid_argument);
+    return request.error().message;
+  };
+  EXPECT_EQ(refusal([](auto& s) { s.argv.emplace_back(131'071, 'x'); }), "");
+  EXPECT_NE(refusal([](auto& s) { s.argv.emplace_back(131'072, 'x'); }).find("argument 1"), std::string::npos);
+  EXPECT_EQ(refusal([](auto& s) { s.env["A"] = std::string(131'069, 'x'); }), "");
+  EXPECT_NE(refusal([](auto& s) { s.env["A"] = std::string(131'070, 'x'); }).find("variable 'A'"), std::string::npos);
+  EXPECT_NE(refusal([](auto& s) { s.argv.resize(20, std::string(110'000, 'x')); }).find("arguments and environment"),
+            std::string::npos);
+  EXPECT_EQ(refusal([](auto& s) { s.argv.resize(15, std::string(110'000, 'x')); }), "");
 }
 
 TEST(ValidateSpec, Defaults_AreValid) { EXPECT_TRUE(validate(SandboxSpec{})); }

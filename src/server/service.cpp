@@ -95,6 +95,7 @@ session::StoreOptions store_options(const config::SessionSettings& settings, con
   options.idle_timeout = settings.idle_timeout;
   options.most = settings.most;
   options.max_limits = settings.max_limits;
+  options.artifacts = settings.artifacts;
   options.database = instance.sessions();
   options.owner = instance.id().value;
   return options;

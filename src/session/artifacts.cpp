@@ -82,10 +82,11 @@ bool is_cloches_own(std::string_view path) { return is_run_directory(path.substr
 
 }  // namespace
 
-Task<Result<WorkspaceMark>> WorkspaceMark::take(LiveSandbox& sandbox, std::string work_dir, Deadline deadline) {
+Task<Result<WorkspaceMark>> WorkspaceMark::take(LiveSandbox& sandbox, std::string work_dir, ChangeRules rules,
+                                                Deadline deadline) {
   auto files = sandbox.files();
   FilePath place(work_dir);
-  auto moment = co_await files.mark(std::move(place), deadline);
+  auto moment = co_await files.mark(std::move(place), std::move(rules), deadline);
   if (!moment) co_return fail(std::move(moment).error());
   co_return WorkspaceMark(std::move(work_dir), *moment);
 }
@@ -94,7 +95,8 @@ Task<Result<ArtifactList>> WorkspaceMark::changes(LiveSandbox& sandbox, Artifact
                                                   Deadline deadline) const {
   auto files = sandbox.files();
   FilePath place(work_dir_);
-  const ChangeCaps change_caps;
+  ChangeCaps change_caps;
+  change_caps.rules = caps.rules;
   auto found = co_await files.changes(std::move(place), since_ns_, change_caps, std::move(discard), deadline);
   if (!found) co_return fail(std::move(found).error());
   EntryList changed = std::move(*found);
@@ -106,8 +108,13 @@ Task<Result<ArtifactList>> tell_of(LiveSandbox& sandbox, const std::string& work
                                    ArtifactCaps caps, Deadline deadline) {
   ArtifactList list;
   list.cut = found.cut;
+  list.ignored = found.ignored;
   std::erase_if(found.entries, [](const FileEntry& entry) { return is_cloches_own(entry.path); });
-  std::ranges::sort(found.entries, {}, &FileEntry::path);
+  std::ranges::sort(found.entries, [](const FileEntry& a, const FileEntry& b) {
+    const auto depth_of_a = std::ranges::count(a.path, '/');
+    const auto depth_of_b = std::ranges::count(b.path, '/');
+    return depth_of_a != depth_of_b ? depth_of_a < depth_of_b : a.path < b.path;
+  });
   std::uint64_t left = caps.all.count;
   for (FileEntry& entry : found.entries) {
     const Bytes most{std::min(caps.each.count, left)};

@@ -26,20 +26,23 @@ struct ArtifactCaps {
   std::uint32_t most = 100;
   Bytes each = mib(64);  // a larger file is left out
   Bytes all = mib(256);  // of those told of, together
+  ChangeRules rules;     // which files count
 };
 
 struct ArtifactList {
-  std::vector<Artifact> artifacts;  // by path
+  std::vector<Artifact> artifacts;  // those at the top of the workspace first, then by path
   std::uint64_t left_out = 0;       // files that were found and are not told of: over the caps, or not to be read
+  std::uint64_t ignored = 0;        // changed files, and directories as a whole, that the rules passed over
   bool cut = false;                 // the search itself was cut: there may be more
 };
 
 // What is in the workspace that was made or changed since this mark.
 class WorkspaceMark {
  public:
-  // Now, by the sandbox's own clock. What is changed after this has returned counts, what was changed before it was
-  // called does not.
-  static Task<Result<WorkspaceMark>> take(LiveSandbox& sandbox, std::string work_dir, Deadline deadline);
+  // Now, by the sandbox's own clock, for changes by these rules. What is changed after this has returned counts, what
+  // was changed before it was called does not.
+  static Task<Result<WorkspaceMark>> take(LiveSandbox& sandbox, std::string work_dir, ChangeRules rules,
+                                          Deadline deadline);
   // One that was taken when a program started.
   WorkspaceMark(std::string work_dir, std::int64_t since_ns) : work_dir_(std::move(work_dir)), since_ns_(since_ns) {}
   // `discard`, an absolute path elsewhere, is removed first. Fails only with the sandbox, or at the deadline, or when

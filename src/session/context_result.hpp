@@ -25,7 +25,8 @@ struct ContextCall {
   std::string input;                                 // stdin
   std::optional<std::chrono::milliseconds> timeout;  // of this call alone, without the time it waits for its turn
   Bytes keep_output = mib(1);                        // of stdout, and of stderr
-  ArtifactCaps artifacts;
+  ArtifactCaps artifacts;                            // the rules are the session's, under what follows
+  ArtifactChoice artifact_choice;
 };
 
 struct ContextResult : RunResult {

@@ -164,10 +164,11 @@ Task<Result<ContextResult>> Contexts::run(ContextCall call, RunListener listener
 }
 
 Task<Result<ContextResult>> Contexts::run_in(Entry& entry, ContextCall call, RunListener listener, Deadline deadline) {
-  const ArtifactCaps caps = call.artifacts;
+  ArtifactCaps caps = call.artifacts;
+  caps.rules = call.artifact_choice.over(session_.artifact_rules());
   const bool fresh = !entry.context->alive();
   std::string work_dir = session_.work_dir();
-  auto mark = co_await WorkspaceMark::take(*entry.sandbox, std::move(work_dir), deadline);
+  auto mark = co_await WorkspaceMark::take(*entry.sandbox, std::move(work_dir), caps.rules, deadline);
   if (!mark) co_return fail(std::move(mark).error());
   auto told = to_context_listener(std::move(listener));
   auto ran = co_await entry.context->run(std::move(call), std::move(told), deadline);

@@ -40,7 +40,13 @@ class Archive {
 
 }  // namespace
 
-Files::Source tar_of(std::vector<FileToPack> files) {
+Files::Source tar_for(const Files& agent, std::vector<FileToPack> files, TarCaps& caps) {
+  if (agent.can_keep_modes()) {
+    caps.no_mode = TarCaps::NoMode::keeps;
+  } else {
+    constexpr std::uint32_t usual = 0644;
+    for (FileToPack& file : files) file.mode = file.mode == 0 ? usual : file.mode;
+  }
   auto archive = std::make_shared<Archive>(std::move(files));
   return [archive]() -> Task<Result<std::string>> { co_return archive->next(); };
 }

@@ -12,10 +12,10 @@ namespace cloche::session {
 struct FileToPack {
   std::string path;  // relative; directories on the way are made
   std::string content;
-  std::uint32_t mode = 0644;
+  std::uint32_t mode = 0;  // 0: that of the file it replaces, 0644 where there is none
 };
 
-// Each file is let go of once it is under way.
-Files::Source tar_of(std::vector<FileToPack> files);
+// Each file is let go of once it is under way. Sets in the caps what the agent has to know of modes.
+Files::Source tar_for(const Files& agent, std::vector<FileToPack> files, TarCaps& caps);
 
 }  // namespace cloche::session

@@ -81,27 +81,39 @@ Task<Result<RunPlan>> plan(Session& session, const LanguageRegistry& languages, 
   co_return plan_run(context, request, lifetime);
 }
 
-// The caller's files into the workspace, all or none; and the start directory, which must be there.
-Task<Status> prepare_workspace(const Ground& ground, RunRequest& request, Deadline deadline) {
+// The start directory, which must be there.
+Task<Status> check_start(const Ground& ground, const RunPlan& planned, Deadline deadline) {
+  if (planned.start.empty()) co_return Status{};
+  const bool is_elsewhere = planned.start_in == RunPlan::StartIn::elsewhere;
+  FilePath start = is_elsewhere ? FilePath::anywhere(planned.start)
+                                : FilePath::beneath(ground.work_dir, planned.start.substr(ground.work_dir.size() + 1));
+  auto files = ground.sandbox->files();
+  auto about = co_await files.stat(std::move(start), Links::follow, deadline);
+  const bool is_wrong_path = !about && about.error().code != ErrorCode::sandbox_lost &&
+                             about.error().code != ErrorCode::unsupported && about.error().code != ErrorCode::timeout;
+  if (!about && !is_wrong_path) co_return fail(std::move(about).error());
+  if (about && about->type == FileType::directory) co_return Status{};
+  std::string why = "work_dir: no such directory";
+  if (!is_elsewhere) why += " in the workspace";
+  if (!about && about.error().code == ErrorCode::permission_denied) why += ": " + about.error().message;
+  co_return fail(ErrorCode::invalid_argument, std::move(why));
+}
+
+// The caller's files into the workspace, all or none.
+Task<Status> prepare_workspace(const Ground& ground, const RunPlan& planned, RunRequest& request, Deadline deadline) {
   auto files = ground.sandbox->files();
   if (!request.files.empty()) {
     std::vector<FileToPack> packed;
     for (auto& [path, content] : request.files) packed.push_back({path, std::move(content)});
-    Files::Source source = tar_of(std::move(packed));
-    FilePath place(ground.work_dir);
     TarCaps caps;
+    Files::Source source = tar_for(files, std::move(packed), caps);
+    FilePath place(ground.work_dir);
     caps.entries = most_files;
     auto unpacked = co_await files.unpack(std::move(place), std::move(source), caps, deadline);
     if (!unpacked) co_return fail(std::move(unpacked).error().at("write the files"));
   }
-  if (request.work_dir.empty()) co_return Status{};
-  FilePath start = FilePath::beneath(ground.work_dir, request.work_dir);
-  auto about = co_await files.stat(std::move(start), Links::follow, deadline);
-  if (!about && about.error().code == ErrorCode::sandbox_lost) co_return fail(std::move(about).error());
-  if (!about || about->type != FileType::directory) {
-    co_return fail(ErrorCode::invalid_argument, "work_dir: there is no such directory in the workspace");
-  }
-  co_return Status{};
+  auto started = co_await check_start(ground, planned, deadline);
+  co_return started;
 }
 
 using Along = LiveSandbox::Along;
@@ -131,7 +143,7 @@ std::optional<StartFile> source_to_go_along(PrivateDirectory& directory, RunPlan
 Task<Status> prepare(const Ground& ground, PrivateDirectory& directory, RunPlan& planned, RunRequest& request,
                      Deadline deadline) {
   const Deadline by = within(file_patience, deadline);
-  auto prepared = co_await prepare_workspace(ground, request, by);
+  auto prepared = co_await prepare_workspace(ground, planned, request, by);
   if (!prepared) co_return prepared;
   auto written = co_await write_large_source(ground, directory, planned, by);
   co_return written;
@@ -143,7 +155,7 @@ Task<Result<WorkspaceMark>> prepare_and_mark(const Ground& ground, PrivateDirect
   auto prepared = co_await prepare(ground, directory, planned, request, deadline);
   if (!prepared) co_return fail(std::move(prepared).error());
   const Deadline by = within(file_patience, deadline);
-  auto mark = co_await WorkspaceMark::take(*ground.sandbox, ground.work_dir, by);
+  auto mark = co_await WorkspaceMark::take(*ground.sandbox, ground.work_dir, request.artifacts.rules, by);
   co_return mark;
 }
 
@@ -269,8 +281,9 @@ Task<ArtifactList> take_artifacts(const Ground& ground, PrivateDirectory& direct
   co_return none;
 }
 
-Along::Look look_of(const Ground& ground, const PrivateDirectory& directory) {
+Along::Look look_of(const Ground& ground, const PrivateDirectory& directory, const ChangeRules& rules) {
   Along::Look look{FilePath(ground.work_dir), {}, {}};
+  look.caps.rules = rules;
   if (directory.state == PrivateDirectory::State::there) look.discard = directory.path;
   return look;
 }
@@ -286,7 +299,7 @@ Task<Result<RunResult>> run_planned(const Ground& ground, PrivateDirectory& dire
   ExecSpec spec = planned.run;
   Along along;
   along.file = source_to_go_along(directory, planned);
-  along.look = look_of(ground, directory);
+  along.look = look_of(ground, directory, request.artifacts.rules);
   auto step =
       co_await run_step(ground, std::move(spec), std::move(along), request.input, listener, request.watch, deadline);
   if (!step) co_return fail(std::move(step).error());
@@ -337,6 +350,7 @@ Result<Ground> ground_of(Session& session) {
 Task<Result<RunResult>> run_in_session(Session& session, const LanguageRegistry& languages, RunRequest request,
                                        RunListener listener, Deadline deadline) {
   CLOCHE_CO_TRY(const Ground ground, ground_of(session));
+  request.artifacts.rules = request.artifact_choice.over(session.artifact_rules());
   auto planned = co_await plan(session, languages, request, Lifetime::foreground, deadline);
   if (!planned) co_return fail(std::move(planned).error());
   PrivateDirectory directory{planned->directory};
@@ -351,6 +365,7 @@ Task<Result<std::variant<BackgroundRun, RunResult>>> start_in_background(Session
                                                                          const LanguageRegistry& languages,
                                                                          RunRequest request, Deadline deadline) {
   CLOCHE_CO_TRY(const Ground ground, ground_of(session));
+  request.artifacts.rules = request.artifact_choice.over(session.artifact_rules());
   auto planned = co_await plan(session, languages, request, Lifetime::background, deadline);
   if (!planned) co_return fail(std::move(planned).error());
   PrivateDirectory directory{planned->directory};

@@ -11,6 +11,7 @@
 #include "cloche/submission.hpp"
 #include "runner/language_registry.hpp"
 #include "runner/workplace.hpp"
+#include "session/artifact_rules.hpp"
 #include "session/artifacts.hpp"
 #include "session/session.hpp"
 
@@ -22,17 +23,19 @@ struct Code {
 };
 struct ShellLine {
   std::string line;  // for bash where the sandbox has one, else for sh
+  enum class Pipes { last_command, any_failure } pipes = Pipes::last_command;  // whose status a pipe has
 };
 
 struct RunRequest {
   std::variant<Code, ShellLine> what;
   std::string input;
   std::map<std::string, std::string> env;            // over the session's
-  std::string work_dir;                              // relative to the workspace, where it stays; empty: the workspace
+  std::string work_dir;                              // below the workspace, or absolute; empty: the workspace
   FileTree files;                                    // written into the workspace before; all or nothing
   std::optional<std::chrono::milliseconds> timeout;  // of the run; the compile step has the language's own
   Bytes keep_output = mib(1);                        // of stdout, and of stderr
-  ArtifactCaps artifacts;
+  ArtifactCaps artifacts;                            // the rules are the session's, under what follows
+  ArtifactChoice artifact_choice;
   runner::ExecWatch watch;  // told of the program when it has started, and of none before it goes; may be none
 };
 

@@ -5,6 +5,7 @@
 #include "context/script_start.hpp"
 #include "core/ids.hpp"
 #include "runner/language.hpp"
+#include "sandbox/spec.hpp"
 #include "session/run_directory.hpp"
 
 namespace cloche::session {
@@ -20,15 +21,32 @@ constexpr std::chrono::seconds compiler_time{60};
 
 std::unexpected<Error> refused(std::string why) { return fail(ErrorCode::invalid_argument, std::move(why)); }
 
+// The longest single argument that Linux takes, without the NUL that ends it. gVisor's is the same.
+constexpr std::size_t longest_argument = 128 * 1024 - 1;
+
 // Where the program starts.
-Result<std::string> start_of(const PlanContext& context, const RunRequest& request) {
+Status plan_start(RunPlan& plan, const PlanContext& context, const RunRequest& request) {
   const std::string& workspace = context.binding.work_dir;
-  if (request.work_dir.empty() || request.work_dir == ".") return workspace;
+  plan.run.cwd = workspace;
+  if (request.work_dir.empty() || request.work_dir == ".") return {};
   std::string path = request.work_dir;
-  while (path.ends_with('/')) path.pop_back();
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  if (path == workspace) return {};
+  if (path.starts_with('/') && !path.starts_with(workspace + "/")) {
+    if (path != "/" && !is_clean_absolute_path(path)) {
+      return refused("work_dir: must be a path without '..', '.', NUL or empty parts");
+    }
+    plan.run.cwd = path;
+    plan.start = std::move(path);
+    plan.start_in = RunPlan::StartIn::elsewhere;
+    return {};
+  }
+  if (path.starts_with('/')) path.erase(0, workspace.size() + 1);
   // It is a path of the same kind as those of files.
   if (auto valid = runner::validate_tree({{path, ""}}); !valid) return fail(std::move(valid).error().at("work_dir"));
-  return workspace + "/" + path;
+  plan.start = workspace + "/" + path;
+  plan.run.cwd = plan.start;
+  return {};
 }
 
 // What a caller says stands over what the session was given, and that over the language's own.
@@ -95,9 +113,29 @@ Status plan_code(RunPlan& plan, const PlanContext& context, const RunRequest& re
   return {};
 }
 
-void plan_line(RunPlan& plan, const PlanContext& context, const RunRequest& request, const ShellLine& line) {
-  plan.run.argv = {context.shell, "-c", line.line};
+// A line that is too long for an argument goes by a file. It is evaluated, not sourced or run as a script, so that
+// `$0`, line numbers, `return` and the program's stdin are as they are with a short one.
+std::string evaluation_of(const std::string& path, bool is_bash) {
+  return is_bash ? "eval \"$(<'" + path + "')\"" : "eval \"$(command -p cat '" + path + "')\"";
+}
+
+Status plan_line(RunPlan& plan, const PlanContext& context, const RunRequest& request, const ShellLine& line) {
+  const bool is_bash = context.shell.ends_with("/bash");
+  plan.run.argv = {context.shell};
+  if (line.pipes == ShellLine::Pipes::any_failure) {
+    if (!is_bash) return fail(ErrorCode::unsupported, "pipefail needs bash, which this sandbox does not have");
+    plan.run.argv.insert(plan.run.argv.end(), {"-o", "pipefail"});
+  }
   plan.run.env = environment(context, request, plan.language);
+  if (line.line.size() <= longest_argument) {
+    plan.run.argv.insert(plan.run.argv.end(), {"-c", line.line});
+    return {};
+  }
+  plan.directory = new_run_directory();
+  plan.source_path = plan.directory + "/command";
+  plan.source = line.line;
+  plan.run.argv.insert(plan.run.argv.end(), {"-c", evaluation_of(plan.source_path, is_bash)});
+  return {};
 }
 
 }  // namespace
@@ -118,11 +156,11 @@ Result<RunPlan> plan_run(const PlanContext& context, const RunRequest& request, 
   const bool in_background = lifetime == Lifetime::background;
   if (in_background && !request.input.empty()) return refused("a program in the background has no stdin");
   RunPlan plan;
-  CLOCHE_TRY(plan.run.cwd, start_of(context, request));
+  CLOCHE_CHECK(plan_start(plan, context, request));
   if (const auto* code = std::get_if<Code>(&request.what)) {
     CLOCHE_CHECK(plan_code(plan, context, request, *code));
   } else {
-    plan_line(plan, context, request, std::get<ShellLine>(request.what));
+    CLOCHE_CHECK(plan_line(plan, context, request, std::get<ShellLine>(request.what)));
   }
   const std::chrono::milliseconds usual = in_background ? default_background_time : default_run_time;
   plan.run.wall_limit = request.timeout.value_or(usual);

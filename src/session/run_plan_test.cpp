@@ -63,6 +63,52 @@ TEST_F(RunPlanTest, CompiledCode_LeavesNothingInTheWorkspace) {
   EXPECT_EQ(java.owner, runner::CommandOwner::language);
 }
 
+TEST_F(RunPlanTest, ShortLine_IsAnArgument_LongOneGoesByAFile) {
+  RunRequest request;
+  request.what = ShellLine{std::string(131'071, 'x')};
+  EXPECT_THAT(plan(request)->run.argv, ElementsAre("/bin/bash", "-c", std::string(131'071, 'x')));
+  EXPECT_EQ(plan(request)->directory, "");
+  const std::string line = "echo " + std::string(131'072, 'x');
+  request.what = ShellLine{line};
+  const RunPlan made = plan(request).value();
+  EXPECT_EQ(made.source, line);
+  EXPECT_EQ(made.source_path, made.directory + "/command");
+  EXPECT_THAT(made.run.argv, ElementsAre("/bin/bash", "-c", "eval \"$(<'" + made.source_path + "')\""));
+  EXPECT_EQ(made.run.cwd, "/workspace");
+}
+
+TEST_F(RunPlanTest, Pipefail_NeedsBash) {
+  RunRequest request;
+  request.what = ShellLine{"a | b", ShellLine::Pipes::any_failure};
+  EXPECT_THAT(plan(request)->run.argv, ElementsAre("/bin/bash", "-o", "pipefail", "-c", "a | b"));
+  const auto refused = plan_run({languages, profile, binding, "/bin/sh"}, request, Lifetime::foreground);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::unsupported);
+}
+
+TEST_F(RunPlanTest, WorkDir_IsBelowTheWorkspaceOrAbsolute) {
+  RunRequest request;
+  request.what = ShellLine{"pwd"};
+  const auto start = [&](std::string path) {
+    request.work_dir = std::move(path);
+    const auto made = plan(request);
+    if (!made) return made.error().message;
+    return made->run.cwd + (made->start_in == RunPlan::StartIn::elsewhere ? " elsewhere" : "");
+  };
+  EXPECT_EQ(start("a/b/"), "/workspace/a/b");
+  EXPECT_EQ(start("/workspace/a"), "/workspace/a");
+  EXPECT_EQ(start("/workspace/"), "/workspace");
+  EXPECT_EQ(start("/workspaces"), "/workspaces elsewhere");
+  EXPECT_EQ(start("/tmp/"), "/tmp elsewhere");
+  EXPECT_EQ(start("/"), "/ elsewhere");
+  for (const char* bad : {"..", "a/../..", "/tmp/..", "/tmp//x", "//"}) {
+    request.work_dir = bad;
+    const auto refused = plan(request);
+    EXPECT_TRUE(!refused || refused->run.cwd == "/") << bad;
+    if (!refused) EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument) << bad;
+  }
+}
+
 TEST_F(RunPlanTest, LanguageThatDoesNotNameTheDirectory_StartsInIt) {
   Language perl;
   perl.name = "perl";

@@ -16,6 +16,7 @@
 #include "core/gate.hpp"
 #include "core/task_group.hpp"
 #include "pool/lease.hpp"
+#include "sandbox/change_rules.hpp"
 
 namespace cloche::session {
 
@@ -151,6 +152,8 @@ class Session {
   // File operations go so many at a time; each forks a worker in the sandbox.
   Task<Gate::Pass> begin_file_operation();
 
+  // Which changed files are artifacts where a request says nothing.
+  const ChangeRules& artifact_rules() const { return artifact_rules_; }
   void count(const RunEnded& run) const {
     if (meter_) meter_(run);
   }
@@ -178,6 +181,7 @@ class Session {
   Gate file_operations_;
   auth::QuotaTicket ticket_;
   RunMeter meter_;
+  ChangeRules artifact_rules_;
   bool ending_ = false;
   bool cut_ = false;
   bool gone_ = false;

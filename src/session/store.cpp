@@ -146,6 +146,7 @@ std::shared_ptr<Session> SessionStore::add(const Record& record, auth::QuotaTick
   session->idle_timeout_ = record.options.idle_timeout.value_or(options_.idle_timeout);
   session->ticket_ = std::move(ticket);
   session->meter_ = options_.meter;
+  session->artifact_rules_ = options_.artifacts;
   sessions_.emplace(record.key, session);
   return session;
 }

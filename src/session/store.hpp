@@ -16,6 +16,8 @@ struct StoreOptions {
   std::string database;       // which sessions there are
   std::string owner;          // whose database it is; empty: not checked
   RunMeter meter;             // told of every run
+  // Which changed files are artifacts where a request says nothing.
+  ChangeRules artifacts{.usual = ChangeRules::Usual::ignored, .include = {}, .exclude = {}};
 };
 
 struct SessionCounts {

@@ -12,6 +12,11 @@ namespace cloche::wire {
 // Raised when either side could no longer understand the other. Fields may be added without.
 constexpr std::uint32_t protocol_version = 5;
 
+// What of FileRequest an agent understands. Raised when something is added that an older agent would leave out or
+// refuse as malformed; the server then says that the agent is too old instead of sending it. 0: an agent from before
+// there were levels. 1: `edit`, and the fields of FileRequest from 25 on.
+constexpr std::uint32_t file_level = 1;
+
 enum class ChannelKind : std::uint32_t { hello = 1, ready = 2, credit = 3, closed = 4 };
 
 // First word of a server. Streams of an earlier server are cancelled; background execs live on.
@@ -37,6 +42,7 @@ struct Ready {
   std::string build;              // checksum or version of the agent's binary, for people
   std::uint32_t background = 0;   // background execs that run or wait to be collected
   bool counts_oom_kills = false;  // the agent sees the sandbox's own memory cgroup
+  std::uint32_t file_level = 0;   // of the agent; see above
 };
 template <class Fields>
 void fields(Fields& f, Ready& m) {
@@ -45,6 +51,7 @@ void fields(Fields& f, Ready& m) {
   f(3, m.build);
   f(4, m.background);
   f(5, m.counts_oom_kills);
+  f(6, m.file_level);
 }
 
 struct Credit {

@@ -19,14 +19,15 @@ enum class FileOp : std::uint32_t {
   list,     // one directory, or with `recursive` the tree
   remove,   // a file, or with `recursive` a tree; `missing_ok`
   mkdir,    // with `parents`, existing is fine
-  move,     // path to `to`, atomic, never across file systems
+  move,     // path to `to`: atomic on one file system, copied and removed across two
   tar_in,   // lane in: a tar stream, unpacked below path, all names checked
   tar_out,  // lane out: a tar stream of path (a file or a tree)
   glob,     // pattern below path: *, ?, [..], **, {a,b}
   grep,     // RE2 pattern in the files below path, filtered by `glob`
   mark,     // a moment after all changes so far of the tree below path, by the clock that files are stamped with
   changes,  // regular files of the tree below path that were made or changed after `since_ns`
-  last_ = changes,
+  edit,     // every `pattern` of a file becomes `replacement`, byte for byte, all of them or none
+  last_ = edit,
 };
 
 struct FileRequest {
@@ -56,6 +57,18 @@ struct FileRequest {
   std::uint64_t max_entries = 0;  // tar_in; changes: names looked at; 0: the agent's own cap
   std::int64_t since_ns = 0;      // changes: a mark's moment
   std::string discard;            // changes: an absolute path that is removed first, with all below it
+  bool keep_existing = false;     // move: already_exists where `to` is taken
+  // move: the root of `to` where it is not `root`; empty: `to` is absolute
+  std::optional<std::string> to_root;
+  bool no_kernel_files = false;      // whatever lies in procfs, sysfs and the like is refused, and not walked into
+  std::vector<std::string> exclude;  // glob, grep, changes: names or paths below `path` that are passed over
+  std::vector<std::string> include;  // changes: only files whose name or path matches one of these; empty: all
+  bool ignore_usual = false;         // changes: hidden names, caches and installed packages are passed over
+  bool skip_hidden = false;          // grep: names that start with a dot are passed over
+  std::string replacement;           // edit
+  std::uint64_t expected = 0;        // edit: how often `pattern` must occur; 0: once or more often
+  bool keep_modes = false;           // tar_in: a file of mode 0 gets the mode of the one it replaces, else 0644
+  bool force = false;                // write, tar_in: replaces files that the user may not write to
 };
 template <class Fields>
 void fields(Fields& f, FileRequest& m) {
@@ -83,6 +96,17 @@ void fields(Fields& f, FileRequest& m) {
   f(22, m.max_entries);
   f(23, m.since_ns);
   f(24, m.discard);
+  f(25, m.keep_existing);
+  f(26, m.to_root);
+  f(27, m.no_kernel_files);
+  f(28, m.exclude);
+  f(29, m.include);
+  f(30, m.ignore_usual);
+  f(31, m.skip_hidden);
+  f(32, m.replacement);
+  f(33, m.expected);
+  f(34, m.keep_modes);
+  f(35, m.force);
 }
 
 enum class FileType : std::uint32_t { other = 0, regular, directory, symlink, fifo, socket, device, last_ = device };
@@ -127,6 +151,16 @@ void fields(Fields& f, GrepMatch& m) {
   f(5, m.text_cut);
 }
 
+// What became of an edit. The file is changed only by `done`.
+enum class EditOutcome : std::uint32_t {
+  none = 0,  // the reply is to another request
+  done,
+  no_match,
+  other_count,   // the text occurs, but not as often as expected
+  file_changed,  // by somebody else, while it was edited
+  last_ = file_changed,
+};
+
 // Long lists come in several replies; the last of them has `done`.
 struct FileReply {
   static constexpr auto kind = MessageKind::file_reply;
@@ -134,12 +168,16 @@ struct FileReply {
   bool done = false;
   std::vector<FileEntry> entries;
   std::vector<GrepMatch> matches;
-  bool cut = false;              // there was more than the cap let through
-  std::uint64_t bytes = 0;       // written, read, or in all content unpacked
-  std::uint64_t files = 0;       // removed, listed, unpacked, packed, searched
-  std::uint64_t skipped = 0;     // list, glob, grep: unreadable; grep: binary; tar_out: sockets and the like
-  std::uint64_t total_size = 0;  // read: of the whole file; a first reply brings it before the content
-  std::int64_t moment_ns = 0;    // mark; changes: when the youngest file was changed, if all were looked at
+  bool cut = false;                     // there was more than the cap let through
+  std::uint64_t bytes = 0;              // written, read, or in all content unpacked
+  std::uint64_t files = 0;              // removed, made, listed, unpacked, packed, searched; edit: occurrences
+  std::uint64_t skipped = 0;            // list, glob, grep: unreadable; grep: binary; tar_out: sockets and the like
+  std::uint64_t total_size = 0;         // read: of the whole file; a first reply brings it before the content
+  std::int64_t moment_ns = 0;           // mark; changes: when the youngest file was changed, if all were looked at
+  std::optional<std::uint64_t> binary;  // grep: of those skipped
+  std::uint64_t ignored = 0;            // changes: changed files and directories that the rules passed over
+  EditOutcome edit = EditOutcome::none;
+  bool other_line_ends = false;  // edit, no_match: with the file's CR LF line ends there would be a match
 };
 template <class Fields>
 void fields(Fields& f, FileReply& m) {
@@ -152,6 +190,10 @@ void fields(Fields& f, FileReply& m) {
   f(7, m.skipped);
   f(8, m.total_size);
   f(9, m.moment_ns);
+  f(10, m.binary);
+  f(11, m.ignored);
+  f(12, m.edit);
+  f(13, m.other_line_ends);
 }
 
 }  // namespace cloche::wire

@@ -15,7 +15,8 @@ using testing::IsEmpty;
 const std::string workspace = "/workspace";
 
 Task<WorkspaceMark> mark(LiveSandbox& sandbox) {
-  auto taken = co_await WorkspaceMark::take(sandbox, workspace, Deadline::after(30s));
+  ChangeRules all;
+  auto taken = co_await WorkspaceMark::take(sandbox, workspace, std::move(all), Deadline::after(30s));
   EXPECT_TRUE(taken) << taken.error().message;
   co_return taken.value_or(WorkspaceMark(workspace, 0));
 }
@@ -45,14 +46,14 @@ CONFORMANCE(FilesMadeAndChanged_AreArtifacts_WithTypeSizeAndChecksum) {
     const auto before = co_await mark(sandbox);
     (void)co_await run_shell(sandbox, "echo new > d/changed; mv d/moved d/other; printf hello > hello.txt");
     const auto found = co_await changes(sandbox, before);
-    EXPECT_THAT(paths(found), ElementsAre("d/changed", "d/other", "hello.txt"));
+    EXPECT_THAT(paths(found), ElementsAre("hello.txt", "d/changed", "d/other"));
     EXPECT_FALSE(found.cut);
     EXPECT_EQ(found.left_out, 0U);
     if (found.artifacts.size() != 3) co_return;
-    EXPECT_EQ(found.artifacts[2].name, "hello.txt");
-    EXPECT_EQ(found.artifacts[2].size, 5U);
-    EXPECT_EQ(found.artifacts[2].content_type, "text/plain; charset=utf-8");
-    EXPECT_EQ(found.artifacts[2].sha256, "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824");
+    EXPECT_EQ(found.artifacts[0].name, "hello.txt");
+    EXPECT_EQ(found.artifacts[0].size, 5U);
+    EXPECT_EQ(found.artifacts[0].content_type, "text/plain; charset=utf-8");
+    EXPECT_EQ(found.artifacts[0].sha256, "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824");
   });
 }
 
@@ -346,6 +347,26 @@ CONFORMANCE(ZygoteRun_WithAModuleOfTheNameOfAnImportedOne_FindsItAsPlainPythonDo
     const auto elsewhere = co_await run_both_ways(sandbox, "/tmp/.run-1/main.py", env);
     EXPECT_EQ(elsewhere.first.out, "True\n") << elsewhere.first.err;
     EXPECT_EQ(elsewhere.second.out, "True\n");
+  });
+}
+
+// However large the tree is that is ignored, it is not walked through.
+CONFORMANCE(TreesOfTools_AreIgnoredAndNotWalkedThrough) {
+  in_sandbox([](LiveSandbox& sandbox) -> Task<> {
+    const auto before = co_await mark(sandbox);
+    (void)co_await run_shell(sandbox,
+                             "mkdir -p v/lib node_modules .git a; echo x > v/pyvenv.cfg; cd v/lib; "
+                             "for i in 1 2 3 4 5 6 7 8 9; do echo x > m$i.py; done; cd ../..; "
+                             "echo x > node_modules/i.js; echo x > .git/HEAD; echo x > a/deep; echo x > z");
+    ArtifactCaps caps;
+    caps.rules.usual = ChangeRules::Usual::ignored;
+    const auto found = co_await changes(sandbox, before, caps);
+    EXPECT_THAT(paths(found), ElementsAre("z", "a/deep"));
+    EXPECT_EQ(found.ignored, 3U);
+    EXPECT_FALSE(found.cut);
+    caps.rules.include = {"z"};
+    const auto chosen = co_await changes(sandbox, before, caps);
+    EXPECT_THAT(paths(chosen), ElementsAre("z"));
   });
 }
 

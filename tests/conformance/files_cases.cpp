@@ -157,4 +157,100 @@ CONFORMANCE(MoveAndRemove_DoAsTheySay) {
   });
 }
 
+CONFORMANCE(Edit_ReplacesExactTextOrNothing) {
+  in_sandbox([](LiveSandbox& sandbox) -> Task<> {
+    (void)co_await run_shell(sandbox, "printf 'one two two' > f; chmod 750 f; ln -s f link; ln -s /etc/passwd out");
+    auto files = sandbox.files();
+    const auto edit = [&files](const char* path, EditRequest request) -> Task<Result<EditResult>> {
+      FilePath place = FilePath::beneath("/workspace", path);
+      auto edited = co_await files.edit(std::move(place), std::move(request), Deadline::after(30s));
+      co_return edited;
+    };
+    EditRequest once{"one", "1"};
+    const auto done = co_await edit("link", once);
+    EXPECT_TRUE(done) << done.error().message;
+    if (done) EXPECT_EQ(done->outcome, EditOutcome::done);
+    EditRequest twice{"two", "2"};
+    const auto ambiguous = co_await edit("f", twice);
+    if (ambiguous) EXPECT_EQ(ambiguous->outcome, EditOutcome::other_count);
+    if (ambiguous) EXPECT_EQ(ambiguous->matches, 2U);
+    twice.expected = 0;
+    (void)co_await edit("f", twice);
+    const auto none = co_await edit("f", once);
+    if (none) EXPECT_EQ(none->outcome, EditOutcome::no_match);
+    const auto outside = co_await edit("out", once);
+    EXPECT_FALSE(outside);
+    const auto ran = co_await run_shell(sandbox, "cat f; stat -c ' %a' f; ls -A");
+    EXPECT_EQ(ran.out, "1 2 2 750\nf\nlink\nout\n");
+  });
+}
+
+CONFORMANCE(ReadOnlyFile_IsRefusedByEveryWayOfWriting) {
+  in_sandbox([](LiveSandbox& sandbox) -> Task<> {
+    (void)co_await run_shell(sandbox, "echo kept > f; chmod 444 f; mkdir closed; echo in > closed/f; chmod 555 closed");
+    auto files = sandbox.files();
+    for (const char* path : {"/workspace/f", "/workspace/closed/f"}) {
+      WriteOptions options;
+      auto written = co_await files.write(path, "x", options, Deadline::after(30s));
+      EXPECT_FALSE(written) << path;
+      if (!written) EXPECT_EQ(written.error().code, ErrorCode::permission_denied) << written.error().message;
+    }
+    WriteOptions append;
+    append.existing = WriteOptions::Existing::append;
+    auto appended = co_await files.write("/workspace/f", "x", append, Deadline::after(30s));
+    EXPECT_FALSE(appended);
+    WriteOptions force;
+    force.read_only = WriteOptions::ReadOnly::replace;
+    auto forced = co_await files.write("/workspace/g", "x", force, Deadline::after(30s));
+    EXPECT_TRUE(forced);
+    const auto ran = co_await run_shell(sandbox, "cat f closed/f; chmod 755 closed");
+    EXPECT_EQ(ran.out, "kept\nin\n");
+  });
+}
+
+CONFORMANCE(Move_KeepsWhatIsThere_AndCrossesFileSystems) {
+  in_sandbox([](LiveSandbox& sandbox) -> Task<> {
+    (void)co_await run_shell(sandbox, "mkdir -p d/e; echo deep > d/e/f; chmod 750 d/e/f; echo a > a; echo b > b");
+    auto files = sandbox.files();
+    MoveOptions keep;
+    keep.existing = MoveOptions::Existing::keep;
+    auto taken = co_await files.move("/workspace/a", "/workspace/b", keep, Deadline::after(30s));
+    EXPECT_FALSE(taken);
+    if (!taken) EXPECT_EQ(taken.error().code, ErrorCode::already_exists) << taken.error().message;
+    FilePath inside = FilePath::beneath("/workspace", "d");
+    FilePath outside = FilePath::anywhere("/tmp/moved");
+    auto across = co_await files.move(inside, outside, keep, Deadline::after(30s));
+    EXPECT_TRUE(across) << across.error().message;
+    FilePath back = FilePath::beneath("/workspace", "back");
+    FilePath one = FilePath::anywhere("/tmp/moved/e/f");
+    auto returned = co_await files.move(one, back, keep, Deadline::after(30s));
+    EXPECT_TRUE(returned) << returned.error().message;
+    const auto ran = co_await run_shell(sandbox, "cat back b; stat -c %a back; ls -A; cd /tmp; ls -A moved");
+    EXPECT_EQ(ran.out, "deep\nb\n750\na\nb\nback\ne\n");
+  });
+}
+
+CONFORMANCE(FilesOfTheKernel_AreRefusedToCallers) {
+  in_sandbox([](LiveSandbox& sandbox) -> Task<> {
+    (void)co_await run_shell(sandbox, "ln -s /proc/self/status /tmp/s; ln -s /proc /tmp/p; echo t > /tmp/t");
+    auto files = sandbox.files();
+    for (const char* path :
+         {"/proc/self/status", "/proc/1/environ", "/proc/self/mem", "/tmp/s", "/tmp/p/self/status"}) {
+      FilePath place = FilePath::anywhere(path);
+      const auto read = co_await files.read(std::move(place), FileRange{}, mib(1), Deadline::after(30s));
+      EXPECT_FALSE(read) << path;
+    }
+    FilePath plain = FilePath::anywhere("/tmp/t");
+    const auto read = co_await files.read(std::move(plain), FileRange{}, mib(1), Deadline::after(30s));
+    EXPECT_TRUE(read) << read.error().message;
+    FilePath top = FilePath::anywhere("/");
+    GrepOptions options;
+    options.glob = "status";
+    options.most = 10;
+    const auto found = co_await files.grep(std::move(top), "^Pid:", options, Deadline::after(60s));
+    EXPECT_TRUE(found) << found.error().message;
+    if (found) EXPECT_TRUE(found->matches.empty()) << found->matches.front().path;
+  });
+}
+
 }  // namespace cloche

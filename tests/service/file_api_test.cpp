@@ -78,8 +78,8 @@ TEST_P(FileApi, WriteWithModeAndAppend_DoesAsItSays) {
 
 TEST_P(FileApi, PathsThatAreNone_AreBadRequests) {
   serve([this]() -> Task<> {
-    const std::string paths[] = {"",  "/etc/passwd", "../x",  "a/../../x", std::string("a\0b", 3), "/workspace/..",
-                                 "/", "/workspaces", "/app/x"};
+    const std::string paths[] = {
+        "", "../x", "a/../../x", std::string("a\0b", 3), "/workspace/..", "/tmp/../etc/passwd"};
     for (const std::string& path : paths) {
       for (const char* route : {"/read", "/read_binary", "/write", "/grep", "/glob"}) {
         json::object body;
@@ -98,6 +98,111 @@ TEST_P(FileApi, PathsThatAreNone_AreBadRequests) {
       auto copied = co_await call("POST", below_session("/copy"), std::move(text));
       EXPECT_EQ(copied.status, 400u) << path;
     }
+  });
+}
+
+TEST_P(FileApi, PathsOutsideTheWorkspace_AreThoseOfTheUser) {
+  serve([this]() -> Task<> {
+    auto written = co_await write("/tmp/x/notes", "text\n");
+    EXPECT_EQ(written.status, 200u) << error_message_of(written);
+    EXPECT_EQ(written.text("path"), "/tmp/x/notes");
+    const std::string read = co_await text_of("/tmp/x/notes");
+    EXPECT_EQ(read, "text\n");
+    json::object search;
+    search["path"] = "/tmp/x";
+    search["pattern"] = "t.xt";
+    auto found = co_await post("/grep", search);
+    EXPECT_EQ(found.body.at("matches").at(0).at("path"), "/tmp/x/notes") << json::serialize(found.body);
+    auto refused = co_await write("/etc/new", "x");
+    EXPECT_EQ(refused.status, 403u) << error_message_of(refused);
+    co_await shell("ln -s /proc/self/environ /tmp/env");
+    for (const char* path : {"/proc/self/environ", "/sys/kernel/notes", "/tmp/env"}) {
+      json::object body;
+      body["path"] = path;
+      auto kernel = co_await post("/read_binary", body);
+      EXPECT_TRUE(kernel.status == 403u || kernel.status == 400u) << path << error_message_of(kernel);
+    }
+    json::object files;
+    files["/tmp/y"] = "x";
+    json::object copy;
+    copy["files"] = files;
+    std::string text = json::serialize(copy);
+    auto copied = co_await call("POST", below_session("/copy"), std::move(text));
+    EXPECT_EQ(copied.status, 400u) << "copies go below the workspace";
+  });
+}
+
+TEST_P(FileApi, ReadOnlyFile_IsForbiddenToAllWays_AndModesAreKept) {
+  serve([this]() -> Task<> {
+    co_await shell("echo kept > f; chmod 444 f; echo x > script; chmod 755 script");
+    auto written = co_await write("f", "changed");
+    EXPECT_EQ(written.status, 403u) << error_message_of(written);
+    json::object append;
+    append["path"] = "f";
+    append["content"] = "more";
+    append["append"] = true;
+    auto appended = co_await post("/write", append);
+    EXPECT_EQ(appended.status, 403u);
+    json::object edit;
+    edit["path"] = "f";
+    edit["old"] = "kept";
+    edit["new"] = "changed";
+    auto edited = co_await post("/edit", edit);
+    EXPECT_EQ(edited.status, 403u);
+    std::string text = R"({"files": {"g": "new", "f": "changed"}})";
+    auto copied = co_await call("POST", below_session("/copy"), std::move(text));
+    EXPECT_EQ(copied.status, 403u) << error_message_of(copied);
+    json::object run;
+    run["command"] = "true";
+    run["files"] = json::object{{"f", "changed"}};
+    auto ran = co_await post("/bash", run);
+    EXPECT_EQ(ran.status, 403u) << error_message_of(ran);
+    text = R"({"files": {"script": "y", "new": "n"}})";
+    auto kept = co_await call("POST", below_session("/copy"), std::move(text));
+    EXPECT_EQ(kept.status, 200u) << error_message_of(kept);
+    const std::string printed = co_await shell("cat f; stat -c %a f script new; ls");
+    EXPECT_EQ(printed, "kept\r\n444\r\n755\r\n644\r\nf  new  script\r\n");
+  });
+}
+
+TEST_P(FileApi, Changes_DoAsTheySay) {
+  serve([this]() -> Task<> {
+    co_await write("d/f", "one\ntwo\n");
+    const auto ask = [this](const char* route, std::string body) -> Task<Answered> {
+      auto answered = co_await post(route, json::parse(body).as_object());
+      co_return answered;
+    };
+    auto edited = co_await ask("/edit", R"({"path": "d/f", "old": "two", "new": "2"})");
+    EXPECT_EQ(edited.number("replaced"), 1) << error_message_of(edited);
+    auto again = co_await ask("/v1/sandbox/edit", R"({"path": "d/f", "old": "two", "new": "2"})");
+    EXPECT_EQ(again.status, 409u);
+    EXPECT_EQ(error_code_of(again), "no_match");
+    auto about = co_await ask("/stat", R"({"path": "d/f"})");
+    EXPECT_EQ(about.text("type"), "file");
+    EXPECT_EQ(about.text("mode"), "0644");
+    EXPECT_EQ(about.number("size"), 6);
+    auto moved = co_await ask("/move", R"({"path": "d/f", "to": "/tmp/deep/f", "parents": true})");
+    EXPECT_EQ(moved.status, 200u) << error_message_of(moved);
+    co_await write("g", "x");
+    auto taken = co_await ask("/move", R"({"path": "g", "to": "/tmp/deep/f"})");
+    EXPECT_EQ(taken.status, 409u) << error_message_of(taken);
+    auto made = co_await ask("/mkdir", R"({"path": "a/b", "parents": true})");
+    EXPECT_EQ(made.body.at("created"), true);
+    auto full = co_await ask("/delete", R"({"path": "a"})");
+    EXPECT_EQ(full.status, 400u);
+    auto gone = co_await ask("/delete", R"({"path": "a", "recursive": true})");
+    EXPECT_EQ(gone.number("removed"), 2) << error_message_of(gone);
+    for (const char* path : {".", "/workspace", "/", "/tmp"}) {
+      json::object body;
+      body["path"] = path;
+      body["recursive"] = true;
+      auto refused = co_await post("/delete", body);
+      EXPECT_TRUE(refused.status == 400u || refused.status == 403u) << path << refused.status;
+    }
+    const std::string left = co_await text_of("/tmp/deep/f");
+    EXPECT_EQ(left, "one\n2\n");
+    auto one = co_await ask("/glob", R"({"path": "g", "pattern": "*"})");
+    EXPECT_EQ(one.body.at("paths"), json::array({"g"})) << error_message_of(one);
   });
 }
 

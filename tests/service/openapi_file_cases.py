@@ -40,8 +40,49 @@ def files(client):
     listed = client.good("glob", json={"session_id": "s1", "pattern": "**/*.py", "limit": 10}).json()
     assert listed["entries"] == [{"path": "src/a.py", "type": "file", "size": 28}], listed
     client.bad("glob", 400, json={"session_id": "s1", "pattern": "*", "limit": 0})
+    client.bad("glob", 400, json={"session_id": "s1", "pattern": "*", "exclude": [""]})
+    left = client.good("glob", json={"session_id": "s1", "pattern": "**", "exclude": ["src/"]}).json()
+    assert left["paths"] == ["b.bin"], left
+    changes(client)
     raw_files(client)
     trees(client)
+
+
+def changes(client):
+    def body(path, **fields):
+        return {"session_id": "s1", "path": path, **fields}
+    about = client.good("stat", json=body("src/a.py")).json()
+    assert (about["type"], about["size"], about["mode"]) == ("file", 28, "0640"), about
+    client.good("stat", json=body("/tmp", follow=False))
+    client.bad("stat", 404, json=body("none"))
+    client.bad("stat", 403, json=body("/proc/1/status"))
+    assert client.good("mkdir", json=body("m/n", parents=True, mode="0750")).json()["created"] is True
+    assert client.good("mkdir", json=body("m/n", parents=True)).json()["created"] is False
+    client.bad("mkdir", 409, json=body("m/n"))
+    client.bad("mkdir", 404, json=body("x/y/z"))
+    client.good("write", json=body("m/f", content="one two two"))
+    edited = client.good("edit", json=body("m/f", old="one", new="1")).json()
+    assert edited == {"path": "m/f", "replaced": 1, "size": 9}, edited
+    refused = {fields["old"]: client.bad("edit", 409, json=body("m/f", new="", **fields)).json()["error"]["code"]
+               for fields in ({"old": "two"}, {"old": "three"}, {"old": "1", "expected": 2})}
+    assert refused == {"two": "other_count", "three": "no_match", "1": "other_count"}, refused
+    client.good("edit", json=body("m/f", old_base64="dHdv", new_base64="/w==", replace_all=True))
+    client.bad("edit", 400, json=body("m/f", old="", new="x"))
+    client.bad("edit", 400, json=body("m/f", new="x"))
+    client.bad("edit", 404, json=body("none", old="x", new="y"))
+    client.bad("edit", 413, json=body("m/f", old="x", new="y" * (1 << 20) + "y"))
+    client.good("move", json=body("m/f", to="m/n/g"))
+    client.good("write", json=body("m/f", content=""))
+    client.bad("move", 409, json=body("m/f", to="m/n/g"))
+    client.good("move", json=body("m/f", to="m/n/g", overwrite=True))
+    client.good("move", json=body("m/n/g", to="/tmp/new/g", parents=True))
+    client.bad("move", 404, json=body("none", to="x"))
+    client.bad("move", 400, json=body("m", to="m/n/o"))
+    client.bad("delete", 400, json=body("m"))
+    client.bad("delete", 400, json=body("."))
+    client.bad("delete", 404, json=body("none"))
+    assert client.good("delete", json=body("none", missing_ok=True)).json()["removed"] == 0
+    assert client.good("delete", json=body("m", recursive=True)).json()["removed"] == 2
 
 
 def raw_files(client):
@@ -69,7 +110,8 @@ def trees(client):
     client.good("copyIn", path=SESSION, raw=out, content_type="application/x-tar")
     client.bad("copyIn", 400, path=SESSION, raw=b"this is no archive" * 100, content_type="application/x-tar")
     client.bad("copyOut", 404, path=NO_SESSION)
-    client.bad("copyOut", 400, path=SESSION, query={"path": "/etc"})
+    client.bad("copyOut", 400, path=SESSION, query={"path": "../etc"})
+    client.bad("copyOut", 403, path=SESSION, query={"path": "/proc"})
 
 
 def terminal(client):

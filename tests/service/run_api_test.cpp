@@ -3,6 +3,7 @@
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/json/array.hpp>
+#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
 namespace cloche {
@@ -60,6 +61,80 @@ TEST_P(RunApi, Execute_AnswersWhatWasPrintedAndMade) {
     one["code"] = "print(1)";
     const auto prefixed = co_await post("/v1/sandbox/execute", std::move(one));
     EXPECT_EQ(prefixed.text("stdout"), "1\n");
+  });
+}
+
+TEST_P(RunApi, CommandLongerThanAnArgument_RunsAsAShortOne) {
+  serve([this]() -> Task<> {
+    const std::string padding = ": " + std::string(1 << 20, 'x') + "\n";
+    const std::string script = "set -- a b\necho \"$0 $#\"\nread line; echo \"$line\"\n";
+    json::object body;
+    body["stdin"] = "from stdin\n";
+    body["command"] = script + "exit 7";
+    const auto brief = co_await post("/bash", body);
+    body["command"] = script + padding + "exit 7";
+    const auto lengthy = co_await post("/bash", body);
+    EXPECT_EQ(lengthy.status, 200u) << json::serialize(lengthy.body);
+    EXPECT_EQ(lengthy.number("exit_code"), 7) << lengthy.text("stderr");
+    EXPECT_EQ(lengthy.text("stdout"), brief.text("stdout"));
+    const auto left = co_await bash(list_places);
+    EXPECT_EQ(left.text("stdout"), "/tmp:\n");
+    json::object env;
+    env["command"] = "true";
+    env["env"] = json::object{{"A", std::string(1 << 18, 'x')}};
+    const auto refused = co_await post("/bash", env);
+    EXPECT_EQ(refused.status, 400u) << json::serialize(refused.body);
+    EXPECT_EQ(error_code(refused), "invalid_argument");
+  });
+}
+
+TEST_P(RunApi, PipefailInputAsBytesAndWorkDirElsewhere_AreTaken) {
+  serve([this]() -> Task<> {
+    json::object pipe;
+    pipe["command"] = "false | true";
+    const auto usual = co_await post("/bash", pipe);
+    EXPECT_EQ(usual.number("exit_code"), 0);
+    pipe["pipefail"] = true;
+    const auto failing = co_await post("/bash", pipe);
+    EXPECT_EQ(failing.number("exit_code"), 1) << json::serialize(failing.body);
+    json::object input;
+    input["command"] = "od -An -tx1";
+    input["stdin_base64"] = "AP8K";
+    const auto bytes = co_await post("/bash", input);
+    EXPECT_EQ(bytes.text("stdout"), " 00 ff 0a\n");
+    json::object place;
+    place["command"] = "pwd";
+    place["work_dir"] = "/tmp";
+    const auto elsewhere = co_await post("/bash", place);
+    EXPECT_EQ(elsewhere.text("stdout"), "/tmp\n") << json::serialize(elsewhere.body);
+    for (const char* bad : {"/no/such", "/proc/self", "/tmp/../etc", "/etc/passwd"}) {
+      place["work_dir"] = bad;
+      const auto refused = co_await post("/bash", place);
+      EXPECT_EQ(refused.status, 400u) << bad << json::serialize(refused.body);
+    }
+  });
+}
+
+TEST_P(RunApi, WhatToolsMakeForThemselves_IsNoArtifact) {
+  serve([this]() -> Task<> {
+    const std::string make =
+        "mkdir -p v/lib node_modules/a __pycache__ .cache deep; touch v/pyvenv.cfg v/lib/six.py node_modules/a/i.js "
+        "__pycache__/m.pyc .cache/c .hidden m.pyc deep/b.txt z.txt";
+    const auto ran = co_await bash(make);
+    EXPECT_THAT(artifact_paths(ran), ElementsAre("z.txt", "deep/b.txt")) << json::serialize(ran.body);
+    EXPECT_EQ(ran.number("artifacts_ignored"), 6);
+    EXPECT_EQ(ran.number("artifacts_left_out"), 0);
+    EXPECT_FALSE(ran.body.at("artifacts_truncated").as_bool());
+    json::object all;
+    all["command"] = "touch m.pyc .hidden z.txt v/lib/six.py";
+    all["artifacts"] = json::object{{"ignore", "none"}};
+    const auto every = co_await post("/bash", all);
+    EXPECT_THAT(artifact_paths(every), ElementsAre(".hidden", "m.pyc", "z.txt", "v/lib/six.py"));
+    json::object some;
+    some["command"] = "touch a.csv b.log c.csv";
+    some["artifacts"] = json::parse(R"({"include": ["*.csv"], "exclude": ["c.*"]})");
+    const auto chosen = co_await post("/bash", some);
+    EXPECT_THAT(artifact_paths(chosen), ElementsAre("a.csv"));
   });
 }
 

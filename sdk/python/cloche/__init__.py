@@ -12,7 +12,7 @@ from .artifact import Artifact
 from .client import Client
 from .errors import (SandboxArgumentError, SandboxError, SandboxLostError, SandboxNotFoundError, SandboxPermissionError,
                      SandboxResourceError, SandboxTimeoutError, SandboxUnavailableError)
-from .file_results import Binary, Copied, Entry, Match, Matches, Paths, Text
+from .file_results import Binary, Copied, Edited, Entry, FileStat, Match, Matches, Paths, Text
 from .lease import Lease
 from .results import (CompileResult, ContextError, ContextInfo, Event, Output, ProgramError, Readiness, Result, RunInfo,
                       SessionInfo)
@@ -28,9 +28,9 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AppResponse", "Artifact", "Binary", "Case", "CaseResult", "Client", "CommandResult", "CompileResult",
-    "ContextError", "ContextInfo", "Copied", "Entry", "Event", "Lease", "LeaseFile", "Match", "Matches", "Output",
-    "Paths", "ProgramError", "Readiness", "Result", "Run", "RunInfo", "Sandbox", "SandboxArgumentError",
-    "SandboxError", "SandboxLostError", "SandboxNotFoundError", "SandboxPermissionError", "SandboxResourceError",
+    "ContextError", "ContextInfo", "Copied", "Edited", "Entry", "Event", "FileStat", "Lease", "LeaseFile", "Match",
+    "Matches", "Output", "Paths", "ProgramError", "Readiness", "Result", "Run", "RunInfo", "Sandbox",
+    "SandboxArgumentError", "SandboxError", "SandboxLostError", "SandboxNotFoundError", "SandboxPermissionError", "SandboxResourceError",
     "SandboxTimeoutError", "SandboxUnavailableError", "Server", "SessionInfo", "start", "Stream", "Terminal",
     "TerminalExit", "Text", "Unpacked",
 ]

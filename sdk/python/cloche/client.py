@@ -15,7 +15,7 @@ from .client_base import ClientBase, place_of_download
 from .deadline import Deadline
 from .errors import SandboxError
 from .events import RunFollower
-from .file_results import Binary, Copied, Matches, Paths, Text
+from .file_results import Binary, Copied, Edited, FileStat, Matches, Paths, Text
 from .lease import Lease
 from .results import ContextInfo, Readiness, Result, RunInfo, SessionInfo
 from .run import Run
@@ -68,9 +68,10 @@ class Client(ClientBase):
     # Runs
 
     def execute(self, code: str, language: str = "python", *, session_id: str, timeout: Optional[float] = None,
-                stdin: Optional[str] = None, env: Optional[Mapping[str, str]] = None,
+                stdin: Optional[Content] = None, env: Optional[Mapping[str, str]] = None,
                 files: Optional[Mapping[str, Content]] = None, context: Optional[str] = None,
-                work_dir: Optional[str] = None, deadline: Optional[float] = None) -> Result:
+                work_dir: Optional[str] = None, artifacts: Optional[Mapping[str, Any]] = None,
+                deadline: Optional[float] = None) -> Result:
         """Runs code in a session, which the first call makes. `timeout` is the program's (120 s), `deadline` that of
         the whole call. With `context` it runs in an interpreter that keeps its variables.
 
@@ -79,11 +80,14 @@ class Client(ClientBase):
         '21'
         """
         return self._send(self._execute_call(code, language, session_id, deadline, timeout=timeout, stdin=stdin,
-                                             env=env, files=files, context=context, work_dir=work_dir))
+                                             env=env, files=files, context=context, work_dir=work_dir,
+                                             artifacts=artifacts))
 
-    def bash(self, command: str, *, session_id: str, timeout: Optional[float] = None, stdin: Optional[str] = None,
+    def bash(self, command: str, *, session_id: str, timeout: Optional[float] = None, stdin: Optional[Content] = None,
              env: Optional[Mapping[str, str]] = None, files: Optional[Mapping[str, Content]] = None,
              context: Optional[str] = None, work_dir: Optional[str] = None,
+             artifacts: Optional[Mapping[str, Any]] = None,
+             pipefail: Optional[bool] = None,
              deadline: Optional[float] = None) -> Result:
         """Runs a line of shell in a session.
 
@@ -91,26 +95,29 @@ class Client(ClientBase):
         '0\\n'
         """
         return self._send(self._bash_call(command, session_id, deadline, timeout=timeout, stdin=stdin, env=env,
-                                          files=files, context=context, work_dir=work_dir))
+                                          files=files, context=context, work_dir=work_dir,
+                                          artifacts=artifacts, pipefail=pipefail))
 
     def stream(self, code: str, language: str = "python", *, session_id: str, timeout: Optional[float] = None,
-               stdin: Optional[str] = None, env: Optional[Mapping[str, str]] = None,
+               stdin: Optional[Content] = None, env: Optional[Mapping[str, str]] = None,
                files: Optional[Mapping[str, Content]] = None, context: Optional[str] = None,
-               work_dir: Optional[str] = None, deadline: Optional[float] = None) -> Stream:
+               work_dir: Optional[str] = None, artifacts: Optional[Mapping[str, Any]] = None,
+               deadline: Optional[float] = None) -> Stream:
         """As `execute`, and gives events as they happen; of language `bash` the code is a line of shell."""
         call = self._any_call(code, language, session_id, deadline, timeout=timeout, stdin=stdin, env=env, files=files,
-                              context=context, work_dir=work_dir)
+                              context=context, work_dir=work_dir, artifacts=artifacts)
         follower = RunFollower(self._artifact_maker(session_id))
         return Stream(self._transport, self._calls, session_id, call, follower,
                       lambda run_id: self._stop_run(session_id, run_id))
 
     def background(self, code: str, language: str = "python", *, session_id: str, timeout: Optional[float] = None,
                    env: Optional[Mapping[str, str]] = None, files: Optional[Mapping[str, Content]] = None,
-                   work_dir: Optional[str] = None, deadline: Optional[float] = None) -> Run:
+                   work_dir: Optional[str] = None, artifacts: Optional[Mapping[str, Any]] = None,
+                   deadline: Optional[float] = None) -> Run:
         """Starts a program that goes on by itself; of language `bash` the code is a line of shell. `timeout` is the
         program's (1 h). It has no stdin."""
         call = self._any_call(code, language, session_id, deadline, timeout=timeout, env=env, files=files,
-                              work_dir=work_dir)
+                              work_dir=work_dir, artifacts=artifacts)
         return self._send(self._calls.background(call, lambda run_id, ended: Run(self, session_id, run_id, ended)))
 
     def runs(self, session_id: str) -> list[RunInfo]:
@@ -186,14 +193,40 @@ class Client(ClientBase):
         return self._send(self._calls.write(session_id, path, content, mode, append))
 
     def grep(self, pattern: str, *, session_id: str, path: Optional[str] = None, glob: Optional[str] = None,
-             ignore_case: Optional[bool] = None, context: Optional[int] = None,
-             limit: Optional[int] = None) -> Matches:
+             ignore_case: Optional[bool] = None, context: Optional[int] = None, exclude: Optional[Sequence[str]] = None,
+             hidden: Optional[bool] = None, limit: Optional[int] = None) -> Matches:
         return self._send(self._calls.grep(session_id, pattern, path=path, glob=glob, ignore_case=ignore_case,
-                                           context=context, limit=limit))
+                                           context=context, exclude=exclude, hidden=hidden, limit=limit))
 
     def glob(self, pattern: str, *, session_id: str, path: Optional[str] = None, limit: Optional[int] = None,
-             hidden: Optional[bool] = None) -> Paths:
-        return self._send(self._calls.glob(session_id, pattern, path=path, limit=limit, hidden=hidden))
+             hidden: Optional[bool] = None, exclude: Optional[Sequence[str]] = None) -> Paths:
+        return self._send(self._calls.glob(session_id, pattern, path=path, limit=limit, hidden=hidden,
+                                           exclude=exclude))
+
+    def stat(self, path: str, *, session_id: str, follow: Optional[bool] = None) -> FileStat:
+        """What a path is; with `follow=False` a link itself."""
+        return self._send(self._calls.stat(session_id, path, follow))
+
+    def delete(self, path: str, *, session_id: str, recursive: Optional[bool] = None,
+               missing_ok: Optional[bool] = None) -> int:
+        """Removes a file, an empty directory, or with `recursive` a tree. How many names were removed."""
+        return self._send(self._calls.delete(session_id, path, recursive=recursive, missing_ok=missing_ok))
+
+    def move(self, path: str, to: str, *, session_id: str, overwrite: Optional[bool] = None,
+             parents: Optional[bool] = None) -> None:
+        """Gives a file or directory another name. One that is taken is refused, unless `overwrite`."""
+        self._send(self._calls.move(session_id, path, to, overwrite=overwrite, parents=parents))
+
+    def mkdir(self, path: str, *, session_id: str, parents: Optional[bool] = None,
+              mode: Union[int, str, None] = None) -> bool:
+        """Makes a directory; with `parents` those above it too, and what is there already is fine. Whether one was
+        made."""
+        return self._send(self._calls.mkdir(session_id, path, parents=parents, mode=mode))
+
+    def edit(self, path: str, old: Content, new: Content, *, session_id: str, replace_all: Optional[bool] = None,
+             expected: Optional[int] = None) -> Edited:
+        """Replaces an exact text, which must occur once, `expected` times, or with `replace_all` at least once."""
+        return self._send(self._calls.edit(session_id, path, old, new, replace_all=replace_all, expected=expected))
 
     def copy_in(self, files: Union[Mapping[str, Content], AnyPath], to: str = ".", *, session_id: str) -> Copied:
         """All of the files or none: a map of paths to contents; or a file or directory of this machine, which is called

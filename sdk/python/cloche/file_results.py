@@ -66,6 +66,9 @@ class Matches(list):
     truncated: bool = False
     files_searched: int = 0
     files_skipped: int = 0
+    #: Of those skipped; None where an older sandbox does not say.
+    files_binary: Optional[int] = None
+    files_unreadable: Optional[int] = None
 
     @classmethod
     def from_json(cls, told: Json) -> "Matches":
@@ -73,6 +76,8 @@ class Matches(list):
                           tuple(each.get("after", ())), each.get("text_truncated", False)) for each in told["matches"])
         for name in ("truncated", "files_searched", "files_skipped"):
             setattr(found, name, told[name])
+        found.files_binary = told.get("files_binary")
+        found.files_unreadable = told.get("files_unreadable")
         return found
 
 
@@ -97,6 +102,34 @@ class Paths(list):
         found.truncated = told["truncated"]
         found.entries = [Entry(each["path"], each["type"], each["size"]) for each in told["entries"]]
         return found
+
+
+@dataclass(frozen=True)
+class FileStat:
+    """What a path is. `type` as of `Entry`, `mode` the permission bits, `modified` in UTC, `link_target` of a symlink
+    that was not followed."""
+
+    path: str
+    type: str
+    size: int
+    mode: int
+    uid: int
+    gid: int
+    modified: str
+    link_target: Optional[str] = None
+
+    @classmethod
+    def from_json(cls, told: Json) -> "FileStat":
+        return cls(told["path"], told["type"], told["size"], int(told["mode"], 8), told["uid"], told["gid"],
+                   told["modified"], told.get("link_target"))
+
+
+@dataclass(frozen=True)
+class Edited:
+    """How many occurrences an edit replaced, and the size of the file."""
+
+    replaced: int
+    size: int
 
 
 @dataclass(frozen=True)

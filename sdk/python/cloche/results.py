@@ -84,6 +84,8 @@ class Result:
     truncated: bool
     artifacts: Sequence[Any] = ()
     artifacts_truncated: bool = False
+    artifacts_left_out: int = 0
+    artifacts_ignored: int = 0
     compile: Optional[CompileResult] = None
     #: Of a call in a context: the last expression's repr, what was raised, and what the next call will find.
     value: Optional[str] = None
@@ -121,6 +123,7 @@ class Result:
             memory_peak=told["memory_peak"], truncated=told["truncated"],
             artifacts=[make_artifact(each) for each in told["artifacts"]],
             artifacts_truncated=told["artifacts_truncated"],
+            artifacts_left_out=told.get("artifacts_left_out", 0), artifacts_ignored=told.get("artifacts_ignored", 0),
             compile=CompileResult(compiled["stdout"], compiled["stderr"], compiled["exit_code"],
                                   compiled["execution_time"]) if compiled else None,
             value=told.get("value"),

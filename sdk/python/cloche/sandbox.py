@@ -9,7 +9,7 @@ from typing import Any, Mapping, Optional, Sequence, Union
 from .archive import AnyPath, Unpacked
 from .client import Client
 from .errors import SandboxError, SandboxNotFoundError
-from .file_results import Binary, Copied, Matches, Paths, Text
+from .file_results import Binary, Copied, Edited, FileStat, Matches, Paths, Text
 from .results import Result, SessionInfo
 from .run import Run
 from .session_calls import Content
@@ -95,6 +95,21 @@ class Sandbox:
 
     def glob(self, pattern: str, **options: Any) -> Paths:
         return self._ready().glob(pattern, session_id=self.session_id, **options)
+
+    def stat(self, path: str, **options: Any) -> FileStat:
+        return self._ready().stat(path, session_id=self.session_id, **options)
+
+    def delete(self, path: str, **options: Any) -> int:
+        return self._ready().delete(path, session_id=self.session_id, **options)
+
+    def move(self, path: str, to: str, **options: Any) -> None:
+        self._ready().move(path, to, session_id=self.session_id, **options)
+
+    def mkdir(self, path: str, **options: Any) -> bool:
+        return self._ready().mkdir(path, session_id=self.session_id, **options)
+
+    def edit(self, path: str, old: Content, new: Content, **options: Any) -> Edited:
+        return self._ready().edit(path, old, new, session_id=self.session_id, **options)
 
     def copy_in(self, files: Union[Mapping[str, Content], AnyPath], to: str = ".") -> Copied:
         return self._ready().copy_in(files, to, session_id=self.session_id)

@@ -7,7 +7,7 @@ from typing import Any, Callable, Iterable, Mapping, Optional, Union
 
 from .call import Answer, Call
 from .errors import SandboxArgumentError
-from .file_results import Binary, Copied, Matches, Paths, Text
+from .file_results import Binary, Copied, Edited, FileStat, Matches, Paths, Text
 from .results import ArtifactMaker, ContextInfo, Output, Result, RunInfo, SessionInfo
 
 #: What a file is given as: its text, or its bytes.
@@ -39,6 +39,14 @@ def file_map(files: Optional[Mapping[str, Content]]) -> Optional[dict[str, Any]]
     if files is None:
         return None
     return {path: content if isinstance(content, str) else content_fields(content) for path, content in files.items()}
+
+
+def input_fields(stdin: Optional[Content]) -> dict[str, str]:
+    if stdin is None:
+        return {}
+    if isinstance(stdin, str):
+        return {"stdin": stdin}
+    return {"stdin_base64": base64.b64encode(bytes(stdin)).decode("ascii")}
 
 
 def check_text(value: Any, what: str) -> str:
@@ -97,8 +105,9 @@ class SessionCalls:
             fields: Mapping[str, Any], deadline: Optional[float]) -> Call[Result]:
         """`kind` is `execute` or `bash`, whose text is code or a command."""
         check_text(text, "code" if kind == "execute" else "command")
-        files = file_map(fields.get("files"))
-        body = self._body(session_id, {"code" if kind == "execute" else "command": text, **fields, "files": files})
+        fields = {**fields, "files": file_map(fields.get("files"))}
+        given = input_fields(fields.pop("stdin", None))
+        body = self._body(session_id, {"code" if kind == "execute" else "command": text, **fields, **given})
 
         def read(answer: Answer) -> Result:
             told = answer.json()
@@ -190,6 +199,30 @@ class SessionCalls:
         return Call("POST", "/glob", lambda answer: Paths.from_json(answer.json()),
                     json=self._body(session_id, {"pattern": pattern, **options}), idempotent=True)
 
+    def stat(self, session_id: str, path: str, follow: Optional[bool]) -> Call[FileStat]:
+        return Call("POST", "/stat", lambda answer: FileStat.from_json(answer.json()),
+                    json=self._body(session_id, {"path": path, "follow": follow}), idempotent=True)
+
+    def delete(self, session_id: str, path: str, **options: Any) -> Call[int]:
+        """How many names were removed."""
+        return Call("POST", "/delete", lambda answer: int(answer.json()["removed"]),
+                    json=self._body(session_id, {"path": path, **options}))
+
+    def move(self, session_id: str, path: str, to: str, **options: Any) -> Call[None]:
+        return Call("POST", "/move", lambda _: None, json=self._body(session_id, {"path": path, "to": to, **options}))
+
+    def mkdir(self, session_id: str, path: str, **options: Any) -> Call[bool]:
+        """Whether a directory was made."""
+        return Call("POST", "/mkdir", lambda answer: bool(answer.json()["created"]),
+                    json=self._body(session_id, {"path": path, **options}))
+
+    def edit(self, session_id: str, path: str, old: Content, new: Content, **options: Any) -> Call[Edited]:
+        def text(name: str, value: Content) -> dict[str, str]:
+            return {name: value} if isinstance(value, str) else {
+                name + "_base64": base64.b64encode(bytes(value)).decode("ascii")}
+        body = self._body(session_id, {"path": path, **text("old", old), **text("new", new), **options})
+        return Call("POST", "/edit", lambda answer: Edited(answer.json()["replaced"], answer.json()["size"]), json=body)
+
     def copy_in(self, session_id: str, files: Mapping[str, Content]) -> Call[Copied]:
         return Call("POST", self.path(session_id, "/copy"), self._copied, json={"files": file_map(files)},
                     idempotent=True)
@@ -209,6 +242,9 @@ class SessionCalls:
 
     def file(self, session_id: str, path: str) -> Call[bytes]:
         """The bytes of a file, in one piece or to be streamed."""
+        if path.startswith("/"):
+            return Call("POST", "/read_binary", lambda answer: answer.body, headers={"Accept": BYTES},
+                        json=self._body(session_id, {"path": path}), work_time=240)
         below = "/files/" + urllib.parse.quote(path)
         return Call("GET", self.path(session_id, below), lambda answer: answer.body, headers={"Accept": BYTES},
                     work_time=240)

@@ -113,6 +113,55 @@ def test_grep_and_glob(sandbox):
     assert sorted(paths) == ["src/a.py", "src/b.py"] and {each.type for each in paths.entries} == {"file"}
 
 
+def test_names_and_parts_of_files_are_changed(sandbox):
+    sandbox.write("a.py", "x = 1\r\ny = 1\r\n", mode=0o755)
+    assert sandbox.edit("a.py", "x = 1", "x = 2").replaced == 1
+    with pytest.raises(cloche.SandboxArgumentError) as refused:
+        sandbox.edit("a.py", "= ", "=")
+    assert refused.value.code == "other_count" and "2 times" in str(refused.value)
+    assert sandbox.edit("a.py", b"= ", b"=\xff", replace_all=True) == cloche.Edited(2, 14)
+    assert sandbox.read_binary("a.py") == b"x =\xff2\r\ny =\xff1\r\n"
+    assert sandbox.mkdir("d/e", parents=True) and not sandbox.mkdir("d/e", parents=True)
+    sandbox.move("a.py", "d/e/b.py")
+    sandbox.write("c", "")
+    with pytest.raises(cloche.SandboxError) as taken:
+        sandbox.move("c", "d/e/b.py")
+    assert taken.value.status == 409
+    sandbox.move("c", "d/e/b.py", overwrite=True)
+    about = sandbox.stat("d/e/b.py")
+    assert (about.type, about.size, about.mode) == ("file", 0, 0o644)
+    assert sandbox.delete("d", recursive=True) == 3 and sandbox.delete("d", missing_ok=True) == 0
+    with pytest.raises(cloche.SandboxNotFoundError):
+        sandbox.stat("d")
+
+
+def test_files_outside_the_workspace(sandbox, tmp_path):
+    sandbox.write("/tmp/x/f", "text\n")
+    assert sandbox.bash("cat f", work_dir="/tmp/x").stdout == "text\n"
+    assert sandbox.glob("*", path="/tmp/x") == ["/tmp/x/f"]
+    assert sandbox.download("/tmp/x/f", tmp_path).read_text() == "text\n"
+    with pytest.raises(cloche.SandboxPermissionError):
+        sandbox.read("/proc/self/status")
+
+
+def test_what_is_left_out_of_searches_and_artifacts(sandbox):
+    made = sandbox.bash("mkdir -p node_modules .git; "
+                        "for f in a.py b.log node_modules/c.py .git/d.py; do echo hit > $f; done")
+    assert [each.path for each in made.artifacts] == ["a.py", "b.log"] and made.artifacts_ignored == 2
+    found = sandbox.grep("hit", exclude=["*.log", "node_modules"], hidden=False)
+    assert [each.path for each in found] == ["a.py"] and found.files_binary == found.files_unreadable == 0
+    assert sandbox.glob("**/*.py", exclude=["node_modules/"]) == ["a.py"]
+    every = sandbox.bash("touch a.py .git/d.py", artifacts={"ignore": "none", "exclude": ["a.*"]})
+    assert [each.path for each in every.artifacts] == [".git/d.py"]
+
+
+def test_input_of_bytes_and_pipes_that_fail(sandbox):
+    assert sandbox.bash("cat", stdin=b"\x00\xff").stdout_bytes == b"\x00\xff"
+    assert sandbox.bash("false | true").exit_code == 0
+    assert sandbox.bash("false | true", pipefail=True).exit_code == 1
+    assert sandbox.bash("echo " + "x" * 200_000 + " | wc -c").stdout == "200001\n"
+
+
 def test_trees_go_in_and_out(sandbox, tmp_path):
     source = tmp_path / "source"
     (source / "sub").mkdir(parents=True)
@@ -156,6 +205,9 @@ def test_files_on_asyncio(server, tmp_path):
             done = await sandbox.copy_out("t", tmp_path / "back")
             assert [each.stat().st_size for each in done.files] == [1_000_000]
             assert (await sandbox.download("a", tmp_path)).read_text() == "1\n"
+            assert (await sandbox.edit("a", "1", "2")).replaced == 1 and (await sandbox.stat("a")).size == 2
+            await sandbox.move("a", "/tmp/b")
+            assert await sandbox.mkdir("made") and await sandbox.delete("made") == 1
             assert (await sandbox.info()).state == "live"
             assert sandbox.session_id in [each.session_id for each in await client.sessions()]
     run_async(work())

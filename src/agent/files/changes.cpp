@@ -7,6 +7,7 @@
 #include <ctime>
 
 #include "agent/files/cancel.hpp"
+#include "agent/files/change_rules.hpp"
 #include "agent/files/entries.hpp"
 #include "agent/files/file_error.hpp"
 #include "agent/files/moment.hpp"
@@ -50,15 +51,17 @@ Status mark_moment(const wire::FileRequest&, const FileIo& io) {
 
 Status find_changes(const wire::FileRequest& request, const FileIo& io) {
   if (!request.discard.empty()) CLOCHE_CHECK(discard(request.discard));
-  CLOCHE_TRY(const Base base, Base::open(request.root));
+  CLOCHE_TRY(const Base base, base_of(request));
   CLOCHE_TRY(const CheckedPath path, base.check(request.path));
   CLOCHE_TRY(UniqueFd directory, base.open(path, open_reading | O_DIRECTORY));
+  CLOCHE_TRY(const ChangeRules rules, ChangeRules::of(request));
   const std::uint64_t cap = result_cap(request.max_results, default_cap);
   const std::uint64_t may_look_at = result_cap(request.max_entries, default_looked_at);
   ReplyBatch batch(io);
   std::uint64_t looked_at = 0;
   std::uint64_t count = 0;
   std::uint64_t unseen = 0;
+  std::uint64_t ignored = 0;
   bool cut = false;
   std::int64_t newest = 0;
   const auto visit = [&](const Found& found) -> Result<Step> {
@@ -67,12 +70,17 @@ Status find_changes(const wire::FileRequest& request, const FileIo& io) {
       return Step::stop;
     }
     ++looked_at;
+    if (rules.pass_over(found)) {
+      const auto about = describe(found.parent, found.name, {});
+      if (about && about->ctime_ns > request.since_ns) ++ignored;
+      return Step::pass;
+    }
     if (found.type == DT_DIR) {
       if (found.depth < deepest) return Step::descend;
       cut = true;
       return Step::pass;
     }
-    if (found.type != DT_REG) return Step::pass;
+    if (found.type != DT_REG || !rules.wants(found)) return Step::pass;
     auto entry = describe(found.parent, found.name, found.path);
     if (!entry && entry.error() == ENOENT) return Step::pass;
     if (!entry && entry.error() == EACCES) {
@@ -92,13 +100,17 @@ Status find_changes(const wire::FileRequest& request, const FileIo& io) {
     CLOCHE_CHECK(batch.add(std::move(*entry)));
     return Step::pass;
   };
-  CLOCHE_TRY(const Walked walked, walk_tree(std::move(directory), {.names_a_directory = may_look_at + 1}, visit));
+  // Files first: what a caller looks for is seldom at the bottom of a tree, where the caps may end the walk.
+  CLOCHE_TRY(const Walked walked,
+             walk_tree(std::move(directory),
+                       {.names_a_directory = may_look_at + 1, .order = WalkOptions::Order::files_first}, visit));
   const std::uint64_t skipped = walked.skipped + unseen;
   cut = cut || walked.cut;
   return batch.finish({.cut = cut,
                        .files = count,
                        .skipped = skipped,
-                       .moment_ns = cut || skipped > 0 ? 0 : std::max(newest, std::int64_t{1})});
+                       .moment_ns = cut || skipped > 0 ? 0 : std::max(newest, std::int64_t{1}),
+                       .ignored = ignored});
 }
 
 }  // namespace cloche::agent

@@ -125,5 +125,75 @@ TEST_F(ChangesTest, PathThatLeadsOut_IsRefused) {
   EXPECT_FALSE(run(request).status);
 }
 
+TEST_F(ChangesTest, WhatToolsMakeForThemselves_IsIgnoredWhenAsked) {
+  const std::int64_t moment = mark();
+  for (const char* directory : {"__pycache__", "node_modules/left-pad", ".git/objects", "env/lib/site-packages", "src"})
+    make(directory);
+  for (const char* name : {"__pycache__/a.pyc", "node_modules/left-pad/index.js", ".git/objects/x", "env/pyvenv.cfg",
+                           "env/lib/site-packages/six.py", ".hidden", "a.pyc", "src/main.py", "result.csv"})
+    put(name);
+  auto request = since(moment);
+  EXPECT_EQ(run(request).paths().size(), 9U);
+  request.ignore_usual = true;
+  const Answer answer = run(request);
+  EXPECT_THAT(answer.paths(), ElementsAre("result.csv", "src/main.py"));
+  EXPECT_EQ(answer.last().ignored, 6U) << "a directory counts once";
+  EXPECT_FALSE(answer.last().cut);
+}
+
+TEST_F(ChangesTest, IgnoredDirectory_IsNotLookedInto) {
+  const std::int64_t moment = mark();
+  make("node_modules");
+  for (int i = 0; i < 50; ++i) put("node_modules/f" + std::to_string(i));
+  put("z");
+  auto request = since(moment);
+  request.ignore_usual = true;
+  request.max_entries = 5;
+  const Answer answer = run(request);
+  EXPECT_THAT(answer.paths(), ElementsAre("z"));
+  EXPECT_FALSE(answer.last().cut);
+}
+
+TEST_F(ChangesTest, FilesAtTheTop_ComeBeforeTheCapEndsTheSearch) {
+  const std::int64_t moment = mark();
+  make("a");
+  for (int i = 0; i < 50; ++i) put("a/f" + std::to_string(i));
+  put("z");
+  auto request = since(moment);
+  request.max_entries = 10;
+  const Answer answer = run(request);
+  EXPECT_EQ(answer.paths().front(), "z");
+  EXPECT_TRUE(answer.last().cut);
+}
+
+TEST_F(ChangesTest, IncludeAndExclude_PickFiles) {
+  const std::int64_t moment = mark();
+  make("out/tmp");
+  for (const char* name : {"a.txt", "out/b.csv", "out/c.log", "out/tmp/d.csv"}) put(name);
+  auto request = since(moment);
+  request.include = {"*.csv"};
+  EXPECT_THAT(run(request).paths(), ElementsAre("out/b.csv", "out/tmp/d.csv"));
+  request.exclude = {"tmp"};
+  EXPECT_THAT(run(request).paths(), ElementsAre("out/b.csv"));
+  EXPECT_EQ(run(request).last().ignored, 1U);
+  request.include = {"out/**"};
+  EXPECT_THAT(run(request).paths(), ElementsAre("out/b.csv", "out/c.log"));
+  request.include = {"/out"};
+  EXPECT_THAT(run(request).status, FailsSaying(ErrorCode::invalid_argument, "include"));
+}
+
+// A directory that names itself an environment is ignored whatever else it holds, by its mark alone.
+TEST_F(ChangesTest, MarkOfAnEnvironment_MustBeAFile) {
+  const std::int64_t moment = mark();
+  make("a/pyvenv.cfg");
+  put("a/f");
+  make("b");
+  link("/etc/hostname", "b/pyvenv.cfg");
+  put("b/f");
+  auto request = since(moment);
+  request.ignore_usual = true;
+  EXPECT_THAT(run(request).paths(), ElementsAre("a/f", "b/f"));
+}
+
 }  // namespace
 }  // namespace cloche::agent::testing

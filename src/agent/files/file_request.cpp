@@ -54,6 +54,7 @@ Operation operation_of(wire::FileOp op) {
     case wire::FileOp::grep: return {"grep in", grep_files};
     case wire::FileOp::mark: return {"mark", mark_moment};
     case wire::FileOp::changes: return {"find changes in", find_changes};
+    case wire::FileOp::edit: return {"edit", edit_file};
   }
   return {"file operation", nullptr};
 }
@@ -70,6 +71,14 @@ Status do_file_request(const wire::FileRequest& request, const FileIo& io) {
     return fail(std::move(done).error().at(std::string(operation.name) + " " + path));
   }
   return {};
+}
+
+Result<Base> base_of(const wire::FileRequest& request) {
+  return Base::open(request.root, request.no_kernel_files ? KernelFiles::refused : KernelFiles::allowed);
+}
+
+WalkOptions::Mounts mounts_of(const wire::FileRequest& request) {
+  return request.no_kernel_files ? WalkOptions::Mounts::skip_kernel : WalkOptions::Mounts::enter;
 }
 
 Result<mode_t> mode_of(const wire::FileRequest& request, mode_t fallback) {

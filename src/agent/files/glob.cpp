@@ -9,6 +9,7 @@
 #include "agent/files/file_error.hpp"
 #include "agent/files/glob_pattern.hpp"
 #include "agent/files/operations.hpp"
+#include "agent/files/path_filter.hpp"
 #include "agent/files/paths.hpp"
 #include "agent/files/reply_batch.hpp"
 #include "agent/files/tree_walk.hpp"
@@ -19,13 +20,30 @@ namespace {
 
 constexpr std::uint64_t default_cap = 10'000;
 
+// A file in the place of a directory: it is found itself, where the pattern matches its name.
+Status glob_one(const GlobPattern& pattern, const PathFilter& exclude, const CheckedPath& path,
+                const struct stat& status, const FileIo& io) {
+  const std::string& name = path.components.back();
+  wire::FileReply reply{.done = true};
+  if (pattern.matches(name) && !exclude.matches(name, name, GlobPattern::Is::other)) {
+    reply.entries.push_back(entry_of(status, name));
+    reply.files = 1;
+  }
+  return io.reply(reply);
+}
+
 }  // namespace
 
 Status glob_files(const wire::FileRequest& request, const FileIo& io) {
-  CLOCHE_TRY(const Base base, Base::open(request.root));
+  CLOCHE_TRY(const Base base, base_of(request));
   CLOCHE_TRY(const CheckedPath path, base.check(request.path));
   CLOCHE_TRY(const GlobPattern pattern,
              GlobPattern::compile(request.pattern, request.hidden ? Hidden::match : Hidden::skip));
+  CLOCHE_TRY(const PathFilter exclude, PathFilter::compile(request.exclude, "exclude"));
+  CLOCHE_TRY(const UniqueFd found_at, base.open(path, O_PATH));
+  struct stat status = {};
+  if (::fstat(found_at.get(), &status) != 0) return fail_file(errno);
+  if (!S_ISDIR(status.st_mode)) return glob_one(pattern, exclude, path, status, io);
   CLOCHE_TRY(UniqueFd directory, base.open(path, open_reading | O_DIRECTORY));
   const std::uint64_t cap = result_cap(request.max_results, default_cap);
   ReplyBatch batch(io);
@@ -38,6 +56,7 @@ Status glob_files(const wire::FileRequest& request, const FileIo& io) {
     way.resize(found.depth + 1);
     GlobPattern::States states = pattern.step(way.back(), found.name);
     const auto is = found.type == DT_DIR ? GlobPattern::Is::directory : GlobPattern::Is::other;
+    if (exclude.matches(found.path, found.name, is)) return Step::pass;
     if (pattern.accepts(states, is)) {
       auto entry = describe(found.parent, found.name, found.path);
       if (!entry && entry.error() == ENOENT) return Step::pass;
@@ -57,7 +76,7 @@ Status glob_files(const wire::FileRequest& request, const FileIo& io) {
     way.push_back(std::move(states));
     return Step::descend;
   };
-  CLOCHE_TRY(const Walked walked, walk_tree(std::move(directory), {}, visit));
+  CLOCHE_TRY(const Walked walked, walk_tree(std::move(directory), {.mounts = mounts_of(request)}, visit));
   return batch.finish({.cut = cut || walked.cut, .files = count, .skipped = walked.skipped + unseen});
 }
 

@@ -102,12 +102,12 @@ bool GlobPattern::goes_on(const States& states) const {
   });
 }
 
-bool GlobPattern::matches(std::string_view path) const {
+bool GlobPattern::matches(std::string_view path, Is is) const {
   States states = start();
   while (!path.empty()) {
     const auto slash = path.find('/');
     states = step(states, path.substr(0, slash));
-    if (slash == std::string_view::npos) return accepts(states, Is::other);
+    if (slash == std::string_view::npos) return accepts(states, is);
     path.remove_prefix(slash + 1);
   }
   return false;

@@ -33,8 +33,8 @@ class GlobPattern {
   // Whether anything below could still match.
   bool goes_on(const States& states) const;
 
-  // A whole relative path, of a file.
-  bool matches(std::string_view path) const;
+  // A whole relative path.
+  bool matches(std::string_view path, Is is = Is::other) const;
 
  private:
   enum class Kind { name, any_depth, end, end_directory };

@@ -67,5 +67,44 @@ TEST_F(GlobTest, DeepTree_IsSearchedToTheBottom) {
   EXPECT_EQ(run(pattern("**/f")).paths().size(), 3000U);
 }
 
+TEST_F(GlobTest, FileAsPath_IsFoundItself) {
+  make("d");
+  put("d/a.py", "text");
+  auto request = pattern("*.py");
+  request.path = "d/a.py";
+  const Answer answer = run(request);
+  ASSERT_THAT(answer.status, Succeeds());
+  EXPECT_THAT(answer.paths(), ElementsAre("a.py"));
+  EXPECT_EQ(answer.entries()[0].size, 4U);
+  request.pattern = "*.c";
+  EXPECT_THAT(run(request).paths(), IsEmpty());
+  request.path = "d/missing";
+  EXPECT_THAT(run(request).status, FailsWith(ErrorCode::not_found));
+}
+
+TEST_F(GlobTest, ExcludedNamesAndPaths_AreNotFound_NorWhatIsBelow) {
+  make("src/build/deep");
+  make("node_modules/x");
+  for (const char* name : {"a.c", "src/a.c", "src/a.pyc", "src/build/a.c", "src/build/deep/a.c", "node_modules/x/a.c"})
+    put(name);
+  auto request = pattern("**/*.{c,pyc}");
+  request.exclude = {"node_modules", "*.pyc", "src/build"};
+  EXPECT_THAT(run(request).paths(), ElementsAre("a.c", "src/a.c"));
+  request.exclude = {"src/"};
+  EXPECT_THAT(run(request).paths(), ElementsAre("a.c", "node_modules/x/a.c"));
+  request.exclude = {"a.c/"};
+  EXPECT_EQ(run(request).paths().size(), 6U) << "a slash at the end is for directories";
+}
+
+TEST_F(GlobTest, BadExclude_IsRefused) {
+  auto request = pattern("*");
+  for (const char* bad : {"", "/abs", "a/../b"}) {
+    request.exclude = {bad};
+    EXPECT_THAT(run(request).status, FailsSaying(ErrorCode::invalid_argument, "exclude")) << bad;
+  }
+  request.exclude = std::vector<std::string>(101, "x");
+  EXPECT_THAT(run(request).status, FailsWith(ErrorCode::invalid_argument));
+}
+
 }  // namespace
 }  // namespace cloche::agent::testing

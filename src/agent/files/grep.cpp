@@ -11,6 +11,7 @@
 #include "agent/files/glob_pattern.hpp"
 #include "agent/files/line_search.hpp"
 #include "agent/files/operations.hpp"
+#include "agent/files/path_filter.hpp"
 #include "agent/files/paths.hpp"
 #include "agent/files/streams.hpp"
 #include "agent/files/tree_walk.hpp"
@@ -55,7 +56,7 @@ class Grep {
       }
       const std::string_view bytes(buffer_.data(), static_cast<std::size_t>(got));
       if (first && bytes.substr(0, looked_at).find('\0') != std::string_view::npos) {
-        ++skipped_;
+        ++binary_;
         return true;
       }
       if (first) ++files_;
@@ -70,7 +71,10 @@ class Grep {
   void skip() { ++skipped_; }
 
   Status finish(const Walked& walked) {
-    return batch_.finish({.cut = search_.cut() || walked.cut, .files = files_, .skipped = skipped_ + walked.skipped});
+    return batch_.finish({.cut = search_.cut() || walked.cut,
+                          .files = files_,
+                          .skipped = skipped_ + binary_ + walked.skipped,
+                          .binary = binary_});
   }
 
  private:
@@ -80,13 +84,28 @@ class Grep {
   std::string buffer_;
   std::uint64_t files_ = 0;
   std::uint64_t skipped_ = 0;
+  std::uint64_t binary_ = 0;
 };
 
-Result<Walked> grep_below(UniqueFd directory, const std::optional<GlobPattern>& filter, Grep& grep) {
+// Which files below a directory are searched.
+struct Wanted {
+  std::optional<GlobPattern> filter;
+  PathFilter exclude;
+  Hidden hidden = Hidden::match;
+
+  bool passes_over(const Found& found) const {
+    if (hidden == Hidden::skip && found.name[0] == '.') return true;
+    const auto is = found.type == DT_DIR ? GlobPattern::Is::directory : GlobPattern::Is::other;
+    return exclude.matches(found.path, found.name, is);
+  }
+};
+
+Result<Walked> grep_below(UniqueFd directory, const Wanted& wanted, WalkOptions::Mounts mounts, Grep& grep) {
   const auto visit = [&](const Found& found) -> Result<Step> {
+    if (wanted.passes_over(found)) return Step::pass;
     if (found.type == DT_DIR) return Step::descend;
     if (found.type != DT_REG) return Step::pass;
-    if (filter && !filter->matches(found.path) && !filter->matches(found.name)) return Step::pass;
+    if (wanted.filter && !wanted.filter->matches(found.path) && !wanted.filter->matches(found.name)) return Step::pass;
     const UniqueFd file(::openat(found.parent, found.name, open_reading | O_NOFOLLOW));
     struct stat status = {};
     if (!file && errno != ENOENT && errno != ELOOP) grep.skip();
@@ -94,13 +113,13 @@ Result<Walked> grep_below(UniqueFd directory, const std::optional<GlobPattern>& 
     CLOCHE_TRY(const bool go_on, grep.search(file.get(), found.path));
     return go_on ? Step::pass : Step::stop;
   };
-  return walk_tree(std::move(directory), {}, visit);
+  return walk_tree(std::move(directory), {.mounts = mounts}, visit);
 }
 
 }  // namespace
 
 Status grep_files(const wire::FileRequest& request, const FileIo& io) {
-  CLOCHE_TRY(const Base base, Base::open(request.root));
+  CLOCHE_TRY(const Base base, base_of(request));
   CLOCHE_TRY(const CheckedPath path, base.check(request.path));
   if (request.pattern.empty()) return fail(ErrorCode::invalid_argument, "pattern is empty");
   if (request.pattern.size() > longest_pattern) return fail(ErrorCode::invalid_argument, "pattern is too long");
@@ -109,18 +128,19 @@ Status grep_files(const wire::FileRequest& request, const FileIo& io) {
   }
   const re2::RE2 expression(request.pattern, options_of(request));
   if (!expression.ok()) return fail(ErrorCode::invalid_argument, "pattern: " + shown(expression.error()));
-  std::optional<GlobPattern> filter;
+  Wanted wanted{.hidden = request.skip_hidden ? Hidden::skip : Hidden::match};
+  CLOCHE_TRY(wanted.exclude, PathFilter::compile(request.exclude, "exclude"));
   if (!request.glob.empty()) {
     auto compiled = GlobPattern::compile(request.glob, Hidden::match);
     if (!compiled) return fail(std::move(compiled).error().at("glob"));
-    filter = std::move(*compiled);
+    wanted.filter = std::move(*compiled);
   }
   CLOCHE_TRY(UniqueFd top, base.open(path, open_reading));
   struct stat status = {};
   if (::fstat(top.get(), &status) != 0) return fail_file(errno);
   Grep grep(expression, request, io);
   if (S_ISDIR(status.st_mode)) {
-    CLOCHE_TRY(const Walked walked, grep_below(std::move(top), filter, grep));
+    CLOCHE_TRY(const Walked walked, grep_below(std::move(top), wanted, mounts_of(request), grep));
     return grep.finish(walked);
   }
   CLOCHE_CHECK(require_regular(status.st_mode));

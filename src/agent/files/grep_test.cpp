@@ -156,5 +156,33 @@ TEST_F(GrepTest, DeepTree_IsSearchedToTheBottom) {
   EXPECT_EQ(run(request).matches().size(), 3000U);
 }
 
+TEST_F(GrepTest, BinaryAndUnreadableFiles_AreCountedApart) {
+  put("binary", std::string("hit\0", 4));
+  put("text", "hit\n");
+  put("closed", "hit\n");
+  Answer answer = run(search("hit"));
+  EXPECT_EQ(answer.last().binary, 1U);
+  EXPECT_EQ(answer.last().skipped, 1U);
+  if (!is_root()) return;
+  ::chmod(at("closed").c_str(), 0);
+  answer = run_as_user(search("hit"));
+  EXPECT_EQ(answer.last().binary, 1U);
+  EXPECT_EQ(answer.last().skipped, 2U);
+}
+
+TEST_F(GrepTest, ExcludedAndHiddenNames_AreNotSearched) {
+  make(".git");
+  make("build");
+  for (const char* name : {".git/x", ".env", "build/x", "a.log", "a.txt"}) put(name, "hit\n");
+  auto request = search("hit");
+  EXPECT_EQ(run(request).matches().size(), 5U);
+  request.exclude = {"*.log", "build"};
+  EXPECT_THAT(told(run(request)), ElementsAre(".env:1:hit", ".git/x:1:hit", "a.txt:1:hit"));
+  request.skip_hidden = true;
+  EXPECT_THAT(told(run(request)), ElementsAre("a.txt:1:hit"));
+  request.exclude = {"/abs"};
+  EXPECT_THAT(run(request).status, FailsSaying(ErrorCode::invalid_argument, "exclude"));
+}
+
 }  // namespace
 }  // namespace cloche::agent::testing

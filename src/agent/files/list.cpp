@@ -19,7 +19,7 @@ constexpr std::uint64_t default_cap = 10'000;
 }  // namespace
 
 Status list_directory(const wire::FileRequest& request, const FileIo& io) {
-  CLOCHE_TRY(const Base base, Base::open(request.root));
+  CLOCHE_TRY(const Base base, base_of(request));
   CLOCHE_TRY(const CheckedPath path, base.check(request.path));
   CLOCHE_TRY(UniqueFd directory, base.open(path, open_reading | O_DIRECTORY));
   const std::uint64_t cap = result_cap(request.max_results, default_cap);
@@ -44,7 +44,8 @@ Status list_directory(const wire::FileRequest& request, const FileIo& io) {
     return request.recursive ? Step::descend : Step::pass;
   };
   // One more than the cap, so that a directory of just that many is known to be whole.
-  CLOCHE_TRY(const Walked walked, walk_tree(std::move(directory), {.names_a_directory = cap + 1}, visit));
+  CLOCHE_TRY(const Walked walked,
+             walk_tree(std::move(directory), {.names_a_directory = cap + 1, .mounts = mounts_of(request)}, visit));
   return batch.finish({.cut = cut || walked.cut, .files = count, .skipped = walked.skipped + unseen});
 }
 

@@ -21,7 +21,8 @@ namespace {
 
 class TreeMerge {
  public:
-  TreeMerge(TreeCursor from, TreeCursor to, Merge merge) : from_(std::move(from)), to_(std::move(to)), merge_(merge) {}
+  TreeMerge(TreeCursor from, TreeCursor to, Merge merge, ReadOnlyFiles read_only)
+      : from_(std::move(from)), to_(std::move(to)), merge_(merge), read_only_(read_only) {}
 
   Status run() {
     CLOCHE_CHECK(read_level(""));
@@ -63,11 +64,19 @@ class TreeMerge {
                                               : ": exists as a directory, and is something else in the archive"));
     }
     if (taken && S_ISDIR(ours.st_mode)) return enter(name);
-    return merge_ == Merge::check ? check_writable(name) : move(name, ours);
+    if (merge_ == Merge::move) return move(name, ours);
+    if (::faccessat(to_.fd(), ".", W_OK | X_OK, AT_EACCESS) != 0) return refuse(name, errno);
+    return taken ? check_replaceable(name, theirs) : Status();
   }
 
-  Status check_writable(const std::string& name) {
-    if (::faccessat(to_.fd(), ".", W_OK | X_OK, AT_EACCESS) != 0) return refuse(name, errno);
+  Status check_replaceable(const std::string& name, const struct stat& theirs) {
+    if (S_ISLNK(theirs.st_mode)) return {};
+    if (!S_ISREG(theirs.st_mode)) {
+      return fail(ErrorCode::already_exists, shown(path_of(name)) + ": exists, and is not a regular file");
+    }
+    if (read_only_ == ReadOnlyFiles::replace) return {};
+    auto writable = require_writable(to_.fd(), name);
+    if (!writable) return fail(std::move(writable).error().at(shown(path_of(name))));
     return {};
   }
 
@@ -109,17 +118,18 @@ class TreeMerge {
   TreeCursor from_;
   TreeCursor to_;
   Merge merge_;
+  ReadOnlyFiles read_only_;
   std::vector<Level> levels_;
 };
 
 }  // namespace
 
-Status merge_tree(int from, int to, Merge merge) {
+Status merge_tree(int from, int to, Merge merge, ReadOnlyFiles read_only) {
   auto source = TreeCursor::at(UniqueFd(::openat(from, ".", open_reading)));
   if (!source) return fail_file(source.error());
   auto target = TreeCursor::at(UniqueFd(::openat(to, ".", open_reading)));
   if (!target) return fail_file(target.error());
-  return TreeMerge(std::move(*source), std::move(*target), merge).run();
+  return TreeMerge(std::move(*source), std::move(*target), merge, read_only).run();
 }
 
 }  // namespace cloche::agent

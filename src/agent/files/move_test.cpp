@@ -1,5 +1,8 @@
 // Making directories and moving names.
+#include <fcntl.h>
 #include <sys/stat.h>
+
+#include <memory>
 
 #include "agent/files/file_tester.hpp"
 
@@ -93,14 +96,110 @@ TEST_P(MoveTest, LinkItself_IsMoved) {
   EXPECT_THAT(names(), ElementsAre("f", "m"));
 }
 
-TEST_P(MoveTest, AcrossFileSystems_IsAClearError) {
-  make("disk");
-  const SmallDisk disk(at("disk"), "size=64k");
-  if (!disk.ok()) GTEST_SKIP() << "needs the right to mount";
-  put("f");
-  EXPECT_THAT(run(move("f", "disk/f")).status, FailsSaying(ErrorCode::invalid_argument, "another file system"));
-  EXPECT_TRUE(exists("f"));
+TEST_P(MoveTest, NameThatIsTaken_IsKeptWhenAsked) {
+  put("f", "new");
+  put("g", "old");
+  make("d");
+  make("e");
+  auto request = move("f", "g");
+  request.keep_existing = true;
+  EXPECT_THAT(run(request).status, FailsWith(ErrorCode::already_exists));
+  request.to = "d";
+  EXPECT_THAT(run(request).status, FailsWith(ErrorCode::already_exists));
+  request = move("d", "e");
+  request.keep_existing = true;
+  EXPECT_THAT(run(request).status, FailsWith(ErrorCode::already_exists));
+  request = move("d", "d/x");
+  request.keep_existing = true;
+  EXPECT_THAT(run(request).status, FailsSaying(ErrorCode::invalid_argument, "into itself"));
+  request = move("f", "h");
+  request.keep_existing = true;
+  EXPECT_THAT(run(request).status, Succeeds());
+  EXPECT_EQ(get("g"), "old");
+  EXPECT_THAT(names(), ElementsAre("d", "e", "g", "h"));
 }
+
+class MoveAcrossTest : public MoveTest {
+ protected:
+  void SetUp() override {
+    make("disk");
+    disk_ = std::make_unique<SmallDisk>(at("disk"), "size=256k,mode=0777");
+    if (!disk_->ok()) GTEST_SKIP() << "needs the right to mount";
+  }
+  std::unique_ptr<SmallDisk> disk_;
+};
+
+TEST_P(MoveAcrossTest, File_IsMovedWithModeAndTime) {
+  put("f", "content");
+  ASSERT_EQ(::chmod(at("f").c_str(), 0750), 0);
+  const timespec times[2] = {{.tv_sec = 1000, .tv_nsec = 0}, {.tv_sec = 1000, .tv_nsec = 0}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, at("f").c_str(), times, 0), 0);
+  ASSERT_THAT(run(move("f", "disk/g")).status, Succeeds());
+  EXPECT_EQ(get("disk/g"), "content");
+  EXPECT_EQ(mode("disk/g"), 0750U);
+  EXPECT_EQ(run(beneath(FileOp::stat, "disk/g")).entries()[0].mtime_ns, 1000'000'000'000);
+  EXPECT_THAT(names(), ElementsAre("disk"));
+  EXPECT_THAT(names("disk"), ElementsAre("g"));
+}
+
+TEST_P(MoveAcrossTest, TakenName_IsKeptOrReplaced) {
+  put("f", "new");
+  put("disk/g", "old");
+  make("disk/d");
+  auto request = move("f", "disk/g");
+  request.keep_existing = true;
+  EXPECT_THAT(run(request).status, FailsWith(ErrorCode::already_exists));
+  EXPECT_EQ(get("disk/g"), "old");
+  EXPECT_TRUE(exists("f"));
+  EXPECT_FALSE(run(move("f", "disk/d")).status);
+  EXPECT_THAT(run(move("f", "disk/g")).status, Succeeds());
+  EXPECT_EQ(get("disk/g"), "new");
+  EXPECT_THAT(names("disk"), ElementsAre("d", "g"));
+}
+
+TEST_P(MoveAcrossTest, Tree_IsMovedWhole) {
+  make("d/empty");
+  make("d/e");
+  put("d/e/f", "content");
+  put("d/a\nb\xff", "odd");
+  link("e/f", "d/l");
+  link("/nowhere", "d/m");
+  ASSERT_EQ(::chmod(at("d/e").c_str(), 0500), 0);
+  ASSERT_THAT(run(move("d", "disk/d")).status, Succeeds());
+  EXPECT_EQ(get("disk/d/e/f"), "content");
+  EXPECT_EQ(get("disk/d/a\nb\xff"), "odd");
+  EXPECT_EQ(mode("disk/d/e"), 0500U);
+  EXPECT_TRUE(exists("disk/d/m"));
+  EXPECT_THAT(names(), ElementsAre("disk"));
+  EXPECT_THAT(names("disk"), ElementsAre("d"));
+}
+
+TEST_P(MoveAcrossTest, WhatDoesNotFitOrCannotBeCopied_LeavesBothAsTheyWere) {
+  make("d");
+  put("d/small", "x");
+  put("d/large", std::string(1 << 20, 'x'));
+  put("big", std::string(1 << 20, 'x'));
+  EXPECT_THAT(run(move("d", "disk/d")).status, FailsWith(ErrorCode::limit_reached));
+  EXPECT_THAT(run(move("big", "disk/big")).status, FailsWith(ErrorCode::limit_reached));
+  make("p");
+  ASSERT_EQ(::mkfifo(at("p/pipe").c_str(), 0666), 0);
+  EXPECT_THAT(run(move("p", "disk/p")).status, FailsWith(ErrorCode::invalid_argument));
+  EXPECT_THAT(run(move("p/pipe", "disk/pipe")).status, FailsWith(ErrorCode::invalid_argument));
+  EXPECT_THAT(names("disk"), IsEmpty());
+  EXPECT_THAT(names("d"), ElementsAre("large", "small"));
+  EXPECT_TRUE(exists("p/pipe"));
+}
+
+TEST_P(MoveAcrossTest, MountPoint_IsNeitherMovedNorRemoved) {
+  put("disk/f", "x");
+  EXPECT_FALSE(run(move("disk", "other")).status);
+  auto remove = beneath(FileOp::remove, "disk");
+  remove.recursive = true;
+  EXPECT_THAT(run(remove).status, FailsWith(ErrorCode::permission_denied));
+  EXPECT_EQ(get("disk/f"), "x");
+}
+
+CLOCHE_BOTH_WAYS(MoveAcrossTest);
 
 TEST_P(MoveTest, BadTarget_IsRefused) {
   put("f");

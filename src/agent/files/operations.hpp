@@ -5,6 +5,8 @@
 #include <sys/types.h>
 
 #include "agent/files/file_request.hpp"
+#include "agent/files/paths.hpp"
+#include "agent/files/tree_walk.hpp"
 
 namespace cloche::agent {
 
@@ -21,6 +23,13 @@ Status glob_files(const wire::FileRequest& request, const FileIo& io);
 Status grep_files(const wire::FileRequest& request, const FileIo& io);
 Status mark_moment(const wire::FileRequest& request, const FileIo& io);
 Status find_changes(const wire::FileRequest& request, const FileIo& io);
+Status edit_file(const wire::FileRequest& request, const FileIo& io);
+
+// Where the request's paths start, by its root and its rule for kernel files.
+Result<Base> base_of(const wire::FileRequest& request);
+
+// Which mounts below its path are walked into.
+WalkOptions::Mounts mounts_of(const wire::FileRequest& request);
 
 // The mode asked for, or the default when none was. invalid_argument for more than permission bits.
 Result<mode_t> mode_of(const wire::FileRequest& request, mode_t fallback);

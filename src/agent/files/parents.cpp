@@ -53,6 +53,7 @@ Result<MadeDirectories> make_directories(const Base& base, const std::vector<std
                 shown(join(path, existing)) + ": a part of it exists and is not a directory");
   }
   if (!here) return fail(base.error(here.error()).at(shown(join(path, existing))));
+  CLOCHE_CHECK(base.admit(here->get()));
   for (std::size_t i = existing; i < path.size(); ++i) {
     const mode_t mode = i + 1 == path.size() ? last_mode : 0755;
     if (made.none()) made.above_.reset(::fcntl(here->get(), F_DUPFD_CLOEXEC, 0));

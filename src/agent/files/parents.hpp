@@ -19,6 +19,7 @@ class MadeDirectories {
 
   void keep() { names_.clear(); }
   bool none() const { return names_.empty(); }
+  std::size_t count() const { return names_.size(); }
 
  private:
   friend Result<MadeDirectories> make_directories(const Base& base, const std::vector<std::string>& path,

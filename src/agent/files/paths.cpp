@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "agent/files/file_error.hpp"
+#include "agent/files/kernel_files.hpp"
 
 namespace cloche::agent {
 
@@ -41,16 +42,16 @@ std::string CheckedPath::text() const {
   return joined;
 }
 
-Result<Base> Base::open(const std::string& root) {
+Result<Base> Base::open(const std::string& root, KernelFiles kernel_files) {
   UniqueFd top(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!top) return fail_errno("/");
-  Base whole(std::move(top), Links::anywhere, "/");
+  Base whole(std::move(top), Links::anywhere, "/", kernel_files);
   if (root.empty()) return whole;
   auto path = check_absolute(root, "root");
   if (!path) return fail(std::move(path).error().at("root " + shown(root)));
   auto fd = whole.open(*path, O_PATH | O_DIRECTORY);
   if (!fd) return fail(std::move(fd).error().at("root " + shown(root)));
-  return Base(std::move(*fd), Links::beneath, root);
+  return Base(std::move(*fd), Links::beneath, root, kernel_files);
 }
 
 Result<CheckedPath> Base::check(std::string_view path) const {
@@ -66,6 +67,7 @@ Result<UniqueFd> Base::open(const CheckedPath& path, int flags) const {
   if (path.wants_directory && !text.empty()) text += "/.";
   auto fd = resolve(fd_.get(), links_, text, flags);
   if (!fd) return fail(error(fd.error()));
+  CLOCHE_CHECK(admit(fd->get()));
   return std::move(*fd);
 }
 
@@ -76,6 +78,7 @@ Result<Place> Base::place(const CheckedPath& path) const {
   }
   auto place = resolve_place(fd_.get(), links_, path.text());
   if (!place) return fail(error(place.error()));
+  CLOCHE_CHECK(admit(place->parent.get()));
   return std::move(*place);
 }
 
@@ -83,7 +86,13 @@ Result<Place> Base::target(const CheckedPath& path) const {
   if (path.wants_directory || path.components.empty()) return fail_file(EISDIR);
   auto place = resolve_target(fd_.get(), links_, path.text());
   if (!place) return fail(error(place.error()));
+  CLOCHE_CHECK(admit(place->parent.get()));
   return std::move(*place);
+}
+
+Status Base::admit(int found) const {
+  if (kernel_files_ == KernelFiles::allowed || !is_kernel_file_system(found)) return {};
+  return fail(ErrorCode::permission_denied, "lies in a file system of the kernel, such as /proc or /sys");
 }
 
 Error Base::error(int number) const {
@@ -102,6 +111,12 @@ Status require_regular(mode_t mode) {
                      : S_ISLNK(mode)  ? "a symbolic link"
                                       : "a device";
   return fail(ErrorCode::invalid_argument, std::string("is ") + kind + ", not a regular file");
+}
+
+Status require_writable(int parent, const std::string& name) {
+  const UniqueFd file(::openat(parent, name.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (file || errno == ETXTBSY || errno == ENOENT) return {};
+  return fail_file(errno);
 }
 
 }  // namespace cloche::agent

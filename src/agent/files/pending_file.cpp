@@ -80,6 +80,15 @@ Status PendingFile::publish(const std::string& name) {
   return fail_file(EEXIST, "temporary file");
 }
 
+Status PendingFile::publish_new(const std::string& name) {
+  const std::string self = name_.empty() ? proc_path(fd_.get()) : name_;
+  const int flags = name_.empty() ? AT_SYMLINK_FOLLOW : 0;
+  if (::linkat(name_.empty() ? AT_FDCWD : parent_, self.c_str(), parent_, name.c_str(), flags) != 0) {
+    return fail_file(errno);
+  }
+  return {};  // a temporary name is removed by the destructor
+}
+
 Status PendingFile::rename_to(const std::string& name) {
   if (::renameat(parent_, name_.c_str(), parent_, name.c_str()) != 0) return fail_file(errno);
   name_.clear();

@@ -24,6 +24,8 @@ class PendingFile {
   int fd() const { return fd_.get(); }
   // Gives it this name, atomically in place of a file that has it.
   Status publish(const std::string& name);
+  // The same; already_exists where the name is taken.
+  Status publish_new(const std::string& name);
 
  private:
   PendingFile(int parent, UniqueFd fd, std::string name)

@@ -15,7 +15,7 @@ namespace cloche::agent {
 
 Status read_file(const wire::FileRequest& request, const FileIo& io) {
   constexpr std::uint64_t furthest = std::numeric_limits<off_t>::max();
-  CLOCHE_TRY(const Base base, Base::open(request.root));
+  CLOCHE_TRY(const Base base, base_of(request));
   CLOCHE_TRY(const CheckedPath path, base.check(request.path));
   if (request.offset > furthest || request.length > furthest - request.offset) {
     return fail(ErrorCode::invalid_argument, "offset and length reach further than files can");

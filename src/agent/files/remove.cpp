@@ -35,7 +35,7 @@ Result<std::uint64_t> remove_all(const Place& place) {
 }  // namespace
 
 Status remove_file(const wire::FileRequest& request, const FileIo& io) {
-  CLOCHE_TRY(const Base base, Base::open(request.root));
+  CLOCHE_TRY(const Base base, base_of(request));
   CLOCHE_TRY(const CheckedPath path, base.check(request.path));
   const auto missing = [&]() -> Status {
     if (request.missing_ok) return io.reply({.done = true});

@@ -30,7 +30,7 @@ Result<wire::FileEntry> stat_of(const Base& base, const CheckedPath& path, const
 }  // namespace
 
 Status stat_file(const wire::FileRequest& request, const FileIo& io) {
-  CLOCHE_TRY(const Base base, Base::open(request.root));
+  CLOCHE_TRY(const Base base, base_of(request));
   CLOCHE_TRY(const CheckedPath path, base.check(request.path));
   CLOCHE_TRY(wire::FileEntry entry, stat_of(base, path, request));
   wire::FileReply reply{.done = true};

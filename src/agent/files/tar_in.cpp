@@ -72,7 +72,7 @@ Status unpack(int in, Unpacker& unpacker) {
 }  // namespace
 
 Status unpack_tar(const wire::FileRequest& request, const FileIo& io) {
-  CLOCHE_TRY(const Base base, Base::open(request.root));
+  CLOCHE_TRY(const Base base, base_of(request));
   CLOCHE_TRY(const CheckedPath path, base.check(request.path));
   MadeDirectories made;
   if (request.parents) {
@@ -84,12 +84,14 @@ Status unpack_tar(const wire::FileRequest& request, const FileIo& io) {
     CLOCHE_TRY(const Staging staging, Staging::make(destination.get()));
     CLOCHE_TRY(TreeCursor cursor, staging.enter());
     const UniqueFd staged(::fcntl(cursor.fd(), F_DUPFD_CLOEXEC, 0));
-    Unpacker unpacker(
-        std::move(cursor), destination.get(),
-        {.bytes = request.max_bytes, .entries = request.max_entries == 0 ? default_entries : request.max_entries});
+    Unpacker unpacker(std::move(cursor), destination.get(),
+                      {.bytes = request.max_bytes,
+                       .entries = request.max_entries == 0 ? default_entries : request.max_entries,
+                       .no_mode = request.keep_modes ? UnpackLimits::NoMode::keeps : UnpackLimits::NoMode::is_zero});
     CLOCHE_CHECK(unpack(io.in, unpacker));
-    CLOCHE_CHECK(merge_tree(staged.get(), destination.get(), Merge::check));
-    auto merged = merge_tree(staged.get(), destination.get(), Merge::move);
+    const auto read_only = request.force ? ReadOnlyFiles::replace : ReadOnlyFiles::keep;
+    CLOCHE_CHECK(merge_tree(staged.get(), destination.get(), Merge::check, read_only));
+    auto merged = merge_tree(staged.get(), destination.get(), Merge::move, read_only);
     if (!merged) return fail(std::move(merged).error().at("some of the archive may have been unpacked before this"));
     reply.bytes = unpacker.bytes();
     reply.files = unpacker.entries();

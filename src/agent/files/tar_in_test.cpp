@@ -198,6 +198,28 @@ TEST_P(TarInTest, VeryDeepTree_IsUnpacked) {
   EXPECT_EQ(get("to/back-at-the-top"), "x");
 }
 
+TEST_P(TarInTest, FileOfModeZero_KeepsTheModeOfTheFileItReplaces_WhenAsked) {
+  make("d");
+  put("d/f", "old");
+  ASSERT_EQ(::chmod(at("d/f").c_str(), 0750), 0);
+  auto request = beneath(FileOp::tar_in, "d");
+  request.keep_modes = true;
+  const std::string archive = TarBlock{.name = "f", .mode = 0}.bytes() + TarBlock{.name = "new/g", .mode = 0}.bytes() +
+                              TarBlock{.name = "h", .mode = 0600}.bytes() + tar_end();
+  ASSERT_THAT(run(request, archive).status, Succeeds());
+  EXPECT_EQ(mode("d/f"), 0750U);
+  EXPECT_EQ(mode("d/new/g"), 0644U);
+  EXPECT_EQ(mode("d/h"), 0600U);
+}
+
+TEST_P(TarInTest, FileInThePlaceOfAFifo_IsRefused) {
+  make("d");
+  ASSERT_EQ(::mkfifo(at("d/pipe").c_str(), 0666), 0);
+  EXPECT_THAT(run(beneath(FileOp::tar_in, "d"), tar_file("pipe", "x") + tar_end()).status,
+              FailsWith(ErrorCode::already_exists));
+  EXPECT_THAT(names("d"), ElementsAre("pipe"));
+}
+
 TEST_P(TarInTest, ReadOnlyDirectories_AreFilledAndKeepTheirMode) {
   if (!is_root()) GTEST_SKIP() << "needs root, to be another user";
   const std::string archive = tar_directory("ro", 0555) + tar_directory("ro/closed", 0) + tar_file("ro/f", "x", 0) +

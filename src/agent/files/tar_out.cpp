@@ -115,7 +115,7 @@ class Packer {
 }  // namespace
 
 Status pack_tar(const wire::FileRequest& request, const FileIo& io) {
-  CLOCHE_TRY(const Base base, Base::open(request.root));
+  CLOCHE_TRY(const Base base, base_of(request));
   CLOCHE_TRY(const CheckedPath path, base.check(request.path));
   CLOCHE_TRY(UniqueFd top, base.open(path, open_reading));
   struct stat status = {};
@@ -126,8 +126,9 @@ Status pack_tar(const wire::FileRequest& request, const FileIo& io) {
       CLOCHE_CHECK(packer.add_found(found));
       return Step::descend;
     };
-    CLOCHE_TRY([[maybe_unused]] const Walked walked,
-               walk_tree(std::move(top), {.unreadable = WalkOptions::Unreadable::fail}, visit));
+    CLOCHE_TRY(
+        [[maybe_unused]] const Walked walked,
+        walk_tree(std::move(top), {.unreadable = WalkOptions::Unreadable::fail, .mounts = mounts_of(request)}, visit));
   } else {
     CLOCHE_CHECK(require_regular(status.st_mode));
     CLOCHE_CHECK(packer.add_file(top.get(), status, path.components.back()));

@@ -9,6 +9,7 @@
 
 #include "agent/files/cancel.hpp"
 #include "agent/files/file_error.hpp"
+#include "agent/files/kernel_files.hpp"
 #include "agent/files/names.hpp"
 #include "agent/files/tree_cursor.hpp"
 
@@ -20,6 +21,7 @@ struct Level {
   NameList names;
   std::size_t next = 0;
   std::size_t path_size = 0;  // of the directory's own path
+  enum class Pass { all, files, directories } pass = Pass::all;
 };
 
 class TreeWalk {
@@ -33,6 +35,11 @@ class TreeWalk {
       if (cancelled()) return fail_file(ECANCELED);
       Level& level = levels_.back();
       path_.resize(level.path_size);
+      if (level.next == level.names.size() && level.pass == Level::Pass::files) {
+        level.pass = Level::Pass::directories;
+        level.next = 0;
+        continue;
+      }
       if (level.next == level.names.size()) {
         held_ -= level.names.bytes();
         levels_.pop_back();
@@ -41,8 +48,11 @@ class TreeWalk {
         continue;
       }
       const char* name = level.names.name(level.next);
-      const unsigned char type = type_of(name, level.names.type(level.next));
-      ++level.next;
+      const unsigned char told = level.names.type(level.next++);
+      if (level.pass == Level::Pass::files && told == DT_DIR) continue;
+      if (level.pass == Level::Pass::directories && told != DT_DIR && told != DT_UNKNOWN) continue;
+      const unsigned char type = type_of(name, told);
+      if (level.pass != Level::Pass::all && (type == DT_DIR) != (level.pass == Level::Pass::directories)) continue;
       if (type == DT_UNKNOWN) continue;  // gone
       if (!path_.empty()) path_ += '/';
       path_ += name;
@@ -61,6 +71,12 @@ class TreeWalk {
       return {};
     }
     int number = cursor_.enter(name);
+    if (number == 0 && is_left_aside()) {
+      if (const int lost = cursor_.leave(); lost != 0) return fail(moved_away(lost));
+      if (options_.mounts == WalkOptions::Mounts::fail) return fail_file(EXDEV, path_);
+      ++walked_.skipped;
+      return {};
+    }
     if (number == 0) {
       number = read_level();
       if (number == 0) return {};
@@ -74,8 +90,15 @@ class TreeWalk {
     return {};
   }
 
+  // Of the directory just entered.
+  bool is_left_aside() const {
+    if (options_.mounts == WalkOptions::Mounts::enter || !cursor_.on_other_mount()) return false;
+    return options_.mounts == WalkOptions::Mounts::fail || is_kernel_file_system(cursor_.fd());
+  }
+
   int read_level() {
     Level level{.path_size = path_.size()};
+    if (options_.order == WalkOptions::Order::files_first) level.pass = Level::Pass::files;
     const NamesRead read = read_names(cursor_.fd(), level.names, Names::first, options_.names_a_directory);
     if (read.error != 0) return read.error;
     walked_.cut = walked_.cut || read.cut;

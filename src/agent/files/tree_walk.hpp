@@ -29,6 +29,9 @@ enum class Step {
 struct WalkOptions {
   enum class Unreadable { skip, fail } unreadable = Unreadable::skip;  // directories below the top
   std::size_t names_a_directory = 0;                                   // only the first so many; 0: all
+  enum class Order { by_name, files_first } order = Order::by_name;    // in each directory
+  // Directories below the top that lie on another mount; those of the kernel's own file systems may be left aside.
+  enum class Mounts { enter, skip_kernel, fail } mounts = Mounts::enter;
 };
 
 struct Walked {
@@ -39,9 +42,9 @@ struct Walked {
 // Longest path below the top that is followed.
 constexpr std::size_t longest_path = std::size_t{64} * 1024;
 
-// Each directory's names come sorted by their bytes, a directory before what is in it. Symbolic links are not followed.
-// What vanishes meanwhile is passed over. limit_reached when the names on the way are more than memory allows; with
-// Unreadable::fail also for a path longer than longest_path.
+// Each directory's names come sorted by their bytes, or directories after all others, a directory before what is in it.
+// Symbolic links are not followed. What vanishes meanwhile is passed over. limit_reached when the names on the way are
+// more than memory allows; with Unreadable::fail also for a path longer than longest_path.
 Result<Walked> walk_tree(UniqueFd top, const WalkOptions& options,
                          const std::function<Result<Step>(const Found&)>& visit);
 

@@ -88,9 +88,20 @@ Status Unpacker::make_file(const tar::Entry& entry) {
   file_.reset(::openat(here(), name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file_) return refuse(errno);
   missing_ = entry.size;
-  file_mode_ = entry.mode;
+  file_mode_ = mode_for(entry);
   file_mtime_ = time_of(entry);
   return missing_ == 0 ? close_file() : Status();
+}
+
+mode_t Unpacker::mode_for(const tar::Entry& entry) const {
+  constexpr mode_t usual = 0644;
+  if (entry.mode != 0 || limits_.no_mode == UnpackLimits::NoMode::is_zero) return entry.mode;
+  const auto place = resolve_place(destination_, Links::beneath, entry.path);
+  struct stat status = {};
+  const bool replaces_file = place &&
+                             ::fstatat(place->parent.get(), place->name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                             S_ISREG(status.st_mode);
+  return replaces_file ? status.st_mode & 0777 : usual;
 }
 
 Status Unpacker::close_file() {

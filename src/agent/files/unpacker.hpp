@@ -15,6 +15,8 @@ namespace cloche::agent {
 struct UnpackLimits {
   std::uint64_t bytes = 0;    // of all content; 0: no cap
   std::uint64_t entries = 0;  // directories that names imply count too
+  // What a file of mode 0 gets: that, or the mode of the file at its destination, 0644 where there is none.
+  enum class NoMode { is_zero, keeps } no_mode = NoMode::is_zero;
 };
 
 class Unpacker {
@@ -46,6 +48,7 @@ class Unpacker {
   Status make_directory(const tar::Entry& entry);
   Status make_symlink(const tar::Entry& entry);
   Status make_hardlink(const tar::Entry& entry);
+  mode_t mode_for(const tar::Entry& entry) const;
   Status close_file();
   // Moves to the directory of these components, making what is missing.
   Status go_to(const std::vector<std::string>& directories);

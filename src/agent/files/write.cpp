@@ -72,7 +72,7 @@ Result<std::uint64_t> replace_content(const wire::FileRequest& request, int in, 
 }  // namespace
 
 Status write_file(const wire::FileRequest& request, const FileIo& io) {
-  CLOCHE_TRY(const Base base, Base::open(request.root));
+  CLOCHE_TRY(const Base base, base_of(request));
   CLOCHE_TRY(CheckedPath path, base.check(request.path));
   CLOCHE_TRY(const mode_t asked_mode, mode_of(request, 0));
   if (path.wants_directory || path.components.empty()) return fail_file(EISDIR);
@@ -83,6 +83,7 @@ Status write_file(const wire::FileRequest& request, const FileIo& io) {
   }
   CLOCHE_TRY(const Place place, base.target(path));
   CLOCHE_TRY(const std::optional<mode_t> existing, existing_mode(place));
+  if (existing && !request.force) CLOCHE_CHECK(require_writable(place.parent.get(), place.name));
   const mode_t mode = asked_mode != 0 ? asked_mode : existing.value_or(0644);
   CLOCHE_TRY(const std::uint64_t written, request.append ? append_content(request, io.in, place, mode)
                                                          : replace_content(request, io.in, place, mode));

@@ -16,7 +16,6 @@ constexpr std::int64_t most_lines = 1'000'000;
 constexpr std::int64_t most_results = 10'000;
 constexpr std::int64_t most_context = 20;
 constexpr std::size_t most_files = 1'000;
-constexpr std::uint32_t default_mode = 0644;
 
 Result<std::uint64_t> count(JsonObject& body, std::string_view name, std::int64_t least, std::int64_t most,
                             std::int64_t otherwise) {
@@ -24,15 +23,15 @@ Result<std::uint64_t> count(JsonObject& body, std::string_view name, std::int64_
   return static_cast<std::uint64_t>(number);
 }
 
-Result<std::string> path_in(JsonObject& body, std::string text) {
+Result<std::string> path_in(JsonObject& body, std::string text, std::string_view name = "path") {
   if (auto checked = check_path(text); !checked) {
-    return fail(ErrorCode::invalid_argument, body.place_of("path") + ": " + checked.error().message);
+    return fail(ErrorCode::invalid_argument, body.place_of(name) + ": " + checked.error().message);
   }
   return text;
 }
-Result<std::string> needed_path(JsonObject& body) {
-  CLOCHE_TRY(std::string text, body.text("path"));
-  return path_in(body, std::move(text));
+Result<std::string> needed_path(JsonObject& body, std::string_view name = "path") {
+  CLOCHE_TRY(std::string text, body.text(name));
+  return path_in(body, std::move(text), name);
 }
 // Of a directory to look in: the workspace when none is named.
 Result<std::string> path_or_workspace(JsonObject& body) {
@@ -77,17 +76,20 @@ Result<std::uint32_t> mode_in(JsonObject& body, std::uint32_t otherwise) {
   return mode;
 }
 
-Result<std::string> content_in(JsonObject& body) {
-  if (body.has("content") == body.has("content_base64")) {
-    return fail(ErrorCode::invalid_argument, body.place_of("content") + " or content_base64 is wanted, one of the two");
+// Text under a name, or bytes under the same with `_base64`.
+Result<std::string> bytes_in(JsonObject& body, const std::string& name) {
+  const std::string encoded = name + "_base64";
+  if (body.has(name) == body.has(encoded)) {
+    return fail(ErrorCode::invalid_argument, body.place_of(name) + " or " + encoded + " is wanted, one of the two");
   }
-  return body.has("content") ? body.text("content") : body.base64("content_base64");
+  return body.has(name) ? body.text(name) : body.base64(encoded);
 }
+Result<std::string> content_in(JsonObject& body) { return bytes_in(body, "content"); }
 
 Result<session::FileToPack> file_in(JsonObject& about) {
   session::FileToPack file;
   CLOCHE_TRY(file.content, content_in(about));
-  CLOCHE_TRY(file.mode, mode_in(about, default_mode));
+  CLOCHE_TRY(file.mode, mode_in(about, 0));
   CLOCHE_CHECK(about.finish());
   return file;
 }
@@ -189,6 +191,8 @@ Result<GrepBody> read_grep_body(const json::value& body) {
   CLOCHE_TRY(grep.ignore_case, fields.flag("ignore_case", false));
   CLOCHE_TRY(const std::int64_t context, fields.number("context", 0, most_context, 0));
   grep.context = static_cast<std::uint32_t>(context);
+  CLOCHE_TRY(grep.exclude, fields.texts("exclude"));
+  CLOCHE_TRY(grep.hidden, fields.flag("hidden", grep.hidden));
   CLOCHE_TRY(grep.limit, count(fields, "limit", 1, most_results, static_cast<std::int64_t>(grep.limit)));
   CLOCHE_CHECK(fields.finish());
   return grep;
@@ -201,9 +205,70 @@ Result<GlobBody> read_glob_body(const json::value& body) {
   CLOCHE_TRY(glob.pattern, fields.text("pattern"));
   CLOCHE_TRY(glob.path, path_or_workspace(fields));
   CLOCHE_TRY(glob.limit, count(fields, "limit", 1, most_results, static_cast<std::int64_t>(glob.limit)));
+  CLOCHE_TRY(glob.exclude, fields.texts("exclude"));
   CLOCHE_TRY(glob.hidden, fields.flag("hidden", false));
   CLOCHE_CHECK(fields.finish());
   return glob;
+}
+
+Result<StatBody> read_stat_body(const json::value& body) {
+  CLOCHE_TRY(JsonObject fields, JsonObject::of(body, "the body"));
+  StatBody stat;
+  CLOCHE_TRY(stat.where, read_session_name(fields));
+  CLOCHE_TRY(stat.path, needed_path(fields));
+  CLOCHE_TRY(stat.follow, fields.flag("follow", stat.follow));
+  CLOCHE_CHECK(fields.finish());
+  return stat;
+}
+
+Result<DeleteBody> read_delete_body(const json::value& body) {
+  CLOCHE_TRY(JsonObject fields, JsonObject::of(body, "the body"));
+  DeleteBody removal;
+  CLOCHE_TRY(removal.where, read_session_name(fields));
+  CLOCHE_TRY(removal.path, needed_path(fields));
+  CLOCHE_TRY(removal.recursive, fields.flag("recursive", removal.recursive));
+  CLOCHE_TRY(removal.missing_ok, fields.flag("missing_ok", removal.missing_ok));
+  CLOCHE_CHECK(fields.finish());
+  return removal;
+}
+
+Result<MoveBody> read_move_body(const json::value& body) {
+  CLOCHE_TRY(JsonObject fields, JsonObject::of(body, "the body"));
+  MoveBody move;
+  CLOCHE_TRY(move.where, read_session_name(fields));
+  CLOCHE_TRY(move.path, needed_path(fields));
+  CLOCHE_TRY(move.to, needed_path(fields, "to"));
+  CLOCHE_TRY(move.overwrite, fields.flag("overwrite", move.overwrite));
+  CLOCHE_TRY(move.parents, fields.flag("parents", move.parents));
+  CLOCHE_CHECK(fields.finish());
+  return move;
+}
+
+Result<MkdirBody> read_mkdir_body(const json::value& body) {
+  CLOCHE_TRY(JsonObject fields, JsonObject::of(body, "the body"));
+  MkdirBody directory;
+  CLOCHE_TRY(directory.where, read_session_name(fields));
+  CLOCHE_TRY(directory.path, needed_path(fields));
+  CLOCHE_TRY(directory.parents, fields.flag("parents", directory.parents));
+  CLOCHE_TRY(directory.mode, mode_in(fields, directory.mode));
+  CLOCHE_CHECK(fields.finish());
+  return directory;
+}
+
+Result<EditBody> read_edit_body(const json::value& body) {
+  CLOCHE_TRY(JsonObject fields, JsonObject::of(body, "the body"));
+  EditBody edit;
+  CLOCHE_TRY(edit.where, read_session_name(fields));
+  CLOCHE_TRY(edit.path, needed_path(fields));
+  CLOCHE_TRY(edit.old_text, bytes_in(fields, "old"));
+  CLOCHE_TRY(edit.new_text, bytes_in(fields, "new"));
+  CLOCHE_TRY(const bool all, fields.flag("replace_all", false));
+  const bool has_count = fields.has("expected");
+  CLOCHE_TRY(edit.expected, count(fields, "expected", 1, largest, 1));
+  if (all && !has_count) edit.expected = 0;
+  CLOCHE_CHECK(fields.finish());
+  if (edit.old_text.empty()) return fail(ErrorCode::invalid_argument, "the body: old must not be empty");
+  return edit;
 }
 
 Result<std::vector<session::FileToPack>> read_copy_body(const json::value& body) {

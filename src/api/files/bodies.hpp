@@ -62,6 +62,8 @@ struct GrepBody {
   bool ignore_case = false;
   std::uint32_t context = 0;
   std::uint64_t limit = 1000;
+  std::vector<std::string> exclude;
+  bool hidden = true;
 };
 Result<GrepBody> read_grep_body(const json::value& body);
 
@@ -70,9 +72,52 @@ struct GlobBody {
   std::string pattern;
   std::string path;
   std::uint64_t limit = 1000;
+  std::vector<std::string> exclude;
   bool hidden = false;
 };
 Result<GlobBody> read_glob_body(const json::value& body);
+
+struct StatBody {
+  SessionName where;
+  std::string path;
+  bool follow = true;
+};
+Result<StatBody> read_stat_body(const json::value& body);
+
+struct DeleteBody {
+  SessionName where;
+  std::string path;
+  bool recursive = false;
+  bool missing_ok = false;
+};
+Result<DeleteBody> read_delete_body(const json::value& body);
+
+struct MoveBody {
+  SessionName where;
+  std::string path;
+  std::string to;
+  bool overwrite = false;
+  bool parents = false;
+};
+Result<MoveBody> read_move_body(const json::value& body);
+
+struct MkdirBody {
+  SessionName where;
+  std::string path;
+  bool parents = false;
+  std::uint32_t mode = 0755;
+};
+Result<MkdirBody> read_mkdir_body(const json::value& body);
+
+// "old" or "old_base64", "new" or "new_base64", "replace_all", "expected".
+struct EditBody {
+  SessionName where;
+  std::string path;
+  std::string old_text;
+  std::string new_text;
+  std::uint64_t expected = 1;  // 0: once or more often
+};
+Result<EditBody> read_edit_body(const json::value& body);
 
 // {"files": {path: text | {"content" | "content_base64", "mode"}}}, or a list of {"path", …}.
 Result<std::vector<session::FileToPack>> read_copy_body(const json::value& body);

@@ -140,6 +140,56 @@ TEST(GlobBody, AllFields_AreTaken) {
   EXPECT_TRUE(body->hidden);
 }
 
+TEST(SearchBodies, Exclude_IsAListOfTexts) {
+  const auto grep = read_grep_body(
+      json::parse(R"({"session_id": "s", "pattern": "a", "exclude": ["*.log", "b/"], "hidden": false})"));
+  ASSERT_TRUE(grep) << grep.error().message;
+  EXPECT_THAT(grep->exclude, testing::ElementsAre("*.log", "b/"));
+  EXPECT_FALSE(grep->hidden);
+  EXPECT_TRUE(read_grep_body(json::parse(R"({"session_id": "s", "pattern": "a"})"))->hidden);
+  EXPECT_THAT(refusal(read_glob_body, R"({"session_id": "s", "pattern": "a", "exclude": "x"})"), HasSubstr("exclude"));
+  EXPECT_THAT(refusal(read_glob_body, R"({"session_id": "s", "pattern": "a", "exclude": [1]})"), HasSubstr("exclude"));
+}
+
+TEST(ChangeBodies, Fields_AreTakenAndNothingElse) {
+  const auto removal = read_delete_body(json::parse(R"({"session_id": "s", "path": "d", "recursive": true})"));
+  ASSERT_TRUE(removal) << removal.error().message;
+  EXPECT_TRUE(removal->recursive);
+  EXPECT_FALSE(removal->missing_ok);
+  const auto move =
+      read_move_body(json::parse(R"({"session_id": "s", "path": "a", "to": "/tmp/b", "overwrite": true})"));
+  ASSERT_TRUE(move) << move.error().message;
+  EXPECT_EQ(move->to, "/tmp/b");
+  EXPECT_TRUE(move->overwrite);
+  const auto directory = read_mkdir_body(json::parse(R"({"session_id": "s", "path": "d"})"));
+  ASSERT_TRUE(directory) << directory.error().message;
+  EXPECT_EQ(directory->mode, 0755u);
+  EXPECT_FALSE(directory->parents);
+  EXPECT_FALSE(read_stat_body(json::parse(R"({"session_id": "s", "path": "d", "follow": false})"))->follow);
+  EXPECT_THAT(refusal(read_move_body, R"({"session_id": "s", "path": "a", "to": "../b"})"), HasSubstr("to: path with"));
+  EXPECT_THAT(refusal(read_move_body, R"({"session_id": "s", "path": "a"})"), HasSubstr("to is missing"));
+  EXPECT_THAT(refusal(read_delete_body, R"({"session_id": "s", "path": "a", "force": true})"), HasSubstr("force"));
+  EXPECT_THAT(refusal(read_stat_body, R"({"session_id": "s"})"), HasSubstr("path is missing"));
+}
+
+TEST(EditBody, TextsAndCounts_AreTaken) {
+  const auto once = read_edit_body(json::parse(R"({"session_id": "s", "path": "f", "old": "a", "new": ""})"));
+  ASSERT_TRUE(once) << once.error().message;
+  EXPECT_EQ(once->expected, 1u);
+  const auto all = read_edit_body(
+      json::parse(R"({"session_id": "s", "path": "f", "old_base64": "AP8=", "new": "b", "replace_all": true})"));
+  ASSERT_TRUE(all) << all.error().message;
+  EXPECT_EQ(all->old_text, std::string("\0\xff", 2));
+  EXPECT_EQ(all->expected, 0u);
+  const auto because = [](const std::string& rest) {
+    return refusal(read_edit_body, R"({"session_id": "s", "path": "f")" + rest + "}");
+  };
+  EXPECT_THAT(because(R"(, "old": "a")"), HasSubstr("new"));
+  EXPECT_THAT(because(R"(, "old": "", "new": "a")"), HasSubstr("old must not be empty"));
+  EXPECT_THAT(because(R"(, "old": "a", "old_base64": "YQ==", "new": "a")"), HasSubstr("one of the two"));
+  EXPECT_THAT(because(R"(, "old": "a", "new": "b", "expected": 0)"), HasSubstr("expected"));
+}
+
 TEST(CopyBody, ObjectAndList_MeanTheSame) {
   const auto named =
       read_copy_body(json::parse(R"({"files": {"a": "one", "b/c": {"content_base64": "AA==", "mode": "0700"}}})"));
@@ -151,7 +201,7 @@ TEST(CopyBody, ObjectAndList_MeanTheSame) {
     ASSERT_EQ(files.size(), 2u);
     EXPECT_EQ(files[0].path, "a");
     EXPECT_EQ(files[0].content, "one");
-    EXPECT_EQ(files[0].mode, 0644u);
+    EXPECT_EQ(files[0].mode, 0u) << "that of the file it replaces";
     EXPECT_EQ(files[1].path, "b/c");
     EXPECT_EQ(files[1].content, std::string(1, '\0'));
     EXPECT_EQ(files[1].mode, 0700u);

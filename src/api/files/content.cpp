@@ -24,8 +24,8 @@ struct Content {
 
 Task<Result<Content>> open_content(session::Session& session, std::string path) {
   const Deadline deadline = Deadline::after(file_patience);
-  CLOCHE_CO_TRY(const std::string clean, workspace_path(path, session.work_dir()));
-  Content content{session.lease().shared(), FilePath::beneath(session.work_dir(), clean), 0, "", ""};
+  CLOCHE_CO_TRY(const std::string clean, session_path(path, session.work_dir()));
+  Content content{session.lease().shared(), place_of(clean, session.work_dir()), 0, "", ""};
   auto files = content.sandbox->files();
   CLOCHE_CO_TRY(const FileEntry entry, co_await files.stat(content.place, Links::follow, deadline));
   const FileRange beginning{0, looked_at.count};

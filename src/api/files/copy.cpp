@@ -31,12 +31,11 @@ Result<BodyForm> form_of(http::Exchange& exchange) {
   return fail(ErrorCode::unsupported, std::move(why));
 }
 
-Task<Status> unpack(Call& call, Session& session, Files::Source source) {
+Task<Status> unpack(Call& call, Session& session, Files::Source source, TarCaps caps) {
   CLOCHE_CO_TRY(const FileTurn turn, co_await begin_file_operation(session));
   const auto sandbox = session.lease().shared();
   auto files = sandbox->files();
   FilePath workspace = FilePath::beneath(session.work_dir(), ".");
-  TarCaps caps;
   caps.content = most_tar;
   caps.entries = most_entries;
   const Deadline deadline = Deadline::after(stream_patience);
@@ -65,8 +64,9 @@ Task<Status> copy_json(SessionStore& store, Call& call) {
   for (session::FileToPack& file : *read) {
     CLOCHE_CO_TRY(file.path, workspace_file(file.path, use->work_dir()));
   }
-  Files::Source source = session::tar_of(std::move(*read));
-  co_return co_await unpack(call, *use, std::move(source));
+  TarCaps caps;
+  Files::Source source = session::tar_for(use->lease().shared()->files(), std::move(*read), caps);
+  co_return co_await unpack(call, *use, std::move(source), caps);
 }
 
 Task<Status> copy_tar(SessionStore& store, Call& call) {
@@ -79,7 +79,8 @@ Task<Status> copy_tar(SessionStore& store, Call& call) {
     auto piece = co_await exchange.read_some();
     co_return piece;
   };
-  co_return co_await unpack(call, *use, std::move(source));
+  const TarCaps caps;
+  co_return co_await unpack(call, *use, std::move(source), caps);
 }
 
 }  // namespace
@@ -95,7 +96,7 @@ Task<Status> copy_out(SessionStore& store, Call& call) {
   const std::string wanted(query.find("path").value_or("."));
   CLOCHE_CO_CHECK(check_path(wanted));
   CLOCHE_CO_TRY(const session::SessionUse use, find_session(call, store));
-  CLOCHE_CO_TRY(const std::string path, workspace_path(wanted, use->work_dir()));
+  CLOCHE_CO_TRY(const std::string path, session_path(wanted, use->work_dir()));
   http::Exchange& exchange = call.exchange;
   if (exchange.method() == "HEAD") {
     http::Fields fields;
@@ -123,7 +124,7 @@ Task<Status> copy_out(SessionStore& store, Call& call) {
   };
   const auto sandbox = use->lease().shared();
   auto files = sandbox->files();
-  FilePath place = FilePath::beneath(use->work_dir(), path);
+  FilePath place = place_of(path, use->work_dir());
   const Deadline deadline = Deadline::after(stream_patience);
   CLOCHE_CO_CHECK(co_await files.pack(std::move(place), std::move(sink), deadline));
   co_return co_await exchange.end();

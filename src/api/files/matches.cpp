@@ -1,5 +1,6 @@
 #include "api/files/matches.hpp"
 
+#include <algorithm>
 #include <boost/json/array.hpp>
 
 #include "api/files/paths.hpp"
@@ -77,10 +78,15 @@ json::object matches_to_json(const GrepResult& found, std::string_view path, Sea
   answer["truncated"] = cut;
   answer["files_searched"] = found.files_searched;
   answer["files_skipped"] = found.files_skipped;
+  if (found.files_binary) {
+    const std::uint64_t binary = std::min(*found.files_binary, found.files_skipped);
+    answer["files_binary"] = binary;
+    answer["files_unreadable"] = found.files_skipped - binary;
+  }
   return answer;
 }
 
-json::object entries_to_json(const EntryList& found, std::string_view path) {
+json::object entries_to_json(const EntryList& found, std::string_view path, Searched searched) {
   json::array paths;
   json::array entries;
   std::size_t spent = 0;
@@ -90,7 +96,7 @@ json::object entries_to_json(const EntryList& found, std::string_view path) {
       cut = true;
       break;
     }
-    const std::string place = to_utf8(joined_path(path, each.path));
+    const std::string place = to_utf8(searched == Searched::file ? std::string(path) : joined_path(path, each.path));
     spent += 2 * place.size();
     json::object entry;
     entry["path"] = place;

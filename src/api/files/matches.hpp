@@ -16,7 +16,7 @@ enum class Searched { directory, file };
 boost::json::object matches_to_json(const GrepResult& found, std::string_view path, Searched searched,
                                     std::uint32_t context);
 
-boost::json::object entries_to_json(const EntryList& found, std::string_view path);
+boost::json::object entries_to_json(const EntryList& found, std::string_view path, Searched searched);
 
 std::string_view to_string(FileType type);
 

@@ -64,7 +64,7 @@ TEST(EntriesToJson, Entries_HavePathsBelowTheWorkspace) {
   entry.type = FileType::fifo;
   entry.size = 3;
   found.entries = {entry};
-  const json::value answer = entries_to_json(found, "d");
+  const json::value answer = entries_to_json(found, "d", Searched::directory);
   EXPECT_EQ(answer, json::parse("{\"paths\": [\"d/x\xef\xbf\xbd\"], \"entries\": [{\"path\": \"d/x\xef\xbf\xbd\", "
                                 "\"type\": \"fifo\", \"size\": 3}], \"truncated\": false}"));
 }

@@ -19,7 +19,7 @@ std::string_view take_component(std::string_view& path) {
 Result<std::string_view> below(std::string_view path, std::string_view work_dir) {
   const auto refusal = [&] {
     return fail(ErrorCode::invalid_argument,
-                "path is absolute; it has to be relative to the workspace, or begin with " + std::string(work_dir));
+                "path is absolute; here it must be relative to the workspace, or begin with " + std::string(work_dir));
   };
   while (!work_dir.empty()) {
     const std::string_view wanted = take_component(work_dir);
@@ -29,6 +29,22 @@ Result<std::string_view> below(std::string_view path, std::string_view work_dir)
     if (found != wanted) return refusal();
   }
   return path;
+}
+
+// Without empty and `.` components.
+std::string joined_components(std::string_view path) {
+  std::string clean;
+  while (!path.empty()) {
+    const std::string_view component = take_component(path);
+    if (component.empty() || component == ".") continue;
+    if (!clean.empty()) clean += '/';
+    clean += component;
+  }
+  return clean;
+}
+
+bool is_in(std::string_view absolute, std::string_view directory) {
+  return absolute.starts_with(directory) && (absolute.size() == directory.size() || absolute[directory.size()] == '/');
 }
 
 }  // namespace
@@ -49,16 +65,26 @@ Result<std::string> workspace_path(std::string_view path, std::string_view work_
   if (path.starts_with('/')) {
     CLOCHE_TRY(path, below(path, work_dir));
   }
-  std::string clean;
-  while (!path.empty()) {
-    const std::string_view component = take_component(path);
-    if (component.empty() || component == ".") continue;
-    if (!clean.empty()) clean += '/';
-    clean += component;
-  }
+  std::string clean = joined_components(path);
   if (clean.empty()) return std::string(".");
   if (is_directory) clean += '/';
   return clean;
+}
+
+Result<std::string> session_path(std::string_view path, std::string_view work_dir) {
+  CLOCHE_CHECK(check_path(path));
+  if (!path.starts_with('/') || below(path, work_dir)) return workspace_path(path, work_dir);
+  std::string clean = "/" + joined_components(path);
+  if (is_in(clean, "/proc") || is_in(clean, "/sys")) {
+    return fail(ErrorCode::permission_denied, "path lies in a file system of the kernel, /proc or /sys");
+  }
+  if (means_directory(path) && clean != "/") clean += '/';
+  return clean;
+}
+
+FilePath place_of(std::string_view path, const std::string& work_dir) {
+  if (path.starts_with('/')) return FilePath::anywhere(std::string(path));
+  return FilePath::beneath(work_dir, std::string(path));
 }
 
 Result<std::string> workspace_file(std::string_view path, std::string_view work_dir) {

@@ -1,5 +1,5 @@
-// Paths of a workspace, as callers write them: relative to it. The sandbox's agent sees to symbolic links; here only
-// the text is looked at.
+// Paths of a session, as callers write them: relative to the workspace, or absolute. The sandbox's agent sees to
+// symbolic links and to rights; here only the text is looked at.
 #pragma once
 
 #include <string>
@@ -7,12 +7,20 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "sandbox/files.hpp"
 
 namespace cloche::api {
 
 // What can be said before the workspace is known. `invalid_argument` for a path that is empty, too long, has a NUL or a
 // component `..`.
 Status check_path(std::string_view path);
+
+// The path below the workspace as workspace_path has it, or an absolute one outside of it, with the same rules for its
+// components. `permission_denied` for paths below /proc and /sys.
+Result<std::string> session_path(std::string_view path, std::string_view work_dir);
+
+// What a path of session_path means to the sandbox's agent.
+FilePath place_of(std::string_view path, const std::string& work_dir);
 
 // The path below the workspace: without empty and `.` components; "." for the workspace itself; with a slash at its end
 // where the caller wrote one, and so means a directory. An absolute path is `invalid_argument` unless it names the

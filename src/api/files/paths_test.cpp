@@ -32,6 +32,43 @@ TEST(WorkspacePath, AnyOtherAbsolutePath_IsRefused) {
   }
 }
 
+TEST(SessionPath, InTheWorkspace_IsRelativeToIt) {
+  EXPECT_EQ(session_path("./a//b", "/workspace"), "a/b");
+  EXPECT_EQ(session_path("/workspace/a/", "/workspace"), "a/");
+  EXPECT_EQ(session_path("/workspace", "/workspace"), ".");
+  const FilePath place = place_of("a/b", "/workspace");
+  EXPECT_EQ(place.root, "/workspace");
+  EXPECT_FALSE(place.refuses_kernel_files);
+}
+
+TEST(SessionPath, Elsewhere_IsAbsolute) {
+  EXPECT_EQ(session_path("/tmp/x", "/workspace"), "/tmp/x");
+  EXPECT_EQ(session_path("//tmp/./x/", "/workspace"), "/tmp/x/");
+  EXPECT_EQ(session_path("/", "/workspace"), "/");
+  EXPECT_EQ(session_path("/workspaces/a", "/workspace"), "/workspaces/a");
+  const FilePath place = place_of("/tmp/x", "/workspace");
+  EXPECT_EQ(place.root, "");
+  EXPECT_TRUE(place.refuses_kernel_files);
+}
+
+TEST(SessionPath, OfTheKernel_IsRefused) {
+  for (const char* path : {"/proc", "/proc/self/mem", "//proc/./1", "/sys/", "/sys/kernel"}) {
+    const auto clean = session_path(path, "/workspace");
+    ASSERT_FALSE(clean) << path;
+    EXPECT_EQ(clean.error().code, ErrorCode::permission_denied) << path;
+  }
+  EXPECT_TRUE(session_path("/process", "/workspace"));
+}
+
+TEST(SessionPath, NulDotsOrNothing_IsRefused) {
+  for (const std::string& path :
+       {std::string(), std::string("/tmp/../etc"), std::string("/tmp/a\0", 7), std::string("..")}) {
+    const auto clean = session_path(path, "/workspace");
+    ASSERT_FALSE(clean) << path;
+    EXPECT_EQ(clean.error().code, ErrorCode::invalid_argument) << path;
+  }
+}
+
 TEST(WorkspacePath, NulDotsOrNothing_IsRefused) {
   EXPECT_FALSE(workspace_path("", "/workspace"));
   EXPECT_FALSE(workspace_path(std::string_view("a\0", 2), "/workspace"));

@@ -3,11 +3,12 @@
 #include <boost/json/object.hpp>
 
 #include "api/files/calls.hpp"
+#include "api/files/changes.hpp"
 #include "api/files/content.hpp"
 #include "api/files/copy.hpp"
 #include "api/files/lines.hpp"
 #include "api/files/matches.hpp"
-#include "api/files/paths.hpp"
+#include "api/files/place.hpp"
 #include "api/files/text.hpp"
 #include "auth/crypto.hpp"
 #include "http/server/json_body.hpp"
@@ -24,19 +25,6 @@ constexpr Bytes small_body = kib(64);
 constexpr Bytes content_body = mib(32);  // text or base64 in JSON
 constexpr Bytes most_binary = mib(16);   // in JSON; the raw form has no cap
 constexpr Bytes looked_at = kib(4);      // of a file, for its type
-
-// A place below the workspace, and the sandbox that has it, for as long as it is used.
-struct Place {
-  std::shared_ptr<LiveSandbox> sandbox;
-  std::string path;  // below the workspace
-  FilePath file;
-};
-
-Result<Place> place_in(Session& session, std::string_view path) {
-  CLOCHE_TRY(std::string clean, workspace_path(path, session.work_dir()));
-  FilePath file = FilePath::beneath(session.work_dir(), clean);
-  return Place{session.lease().shared(), std::move(clean), std::move(file)};
-}
 
 // Feeds the file to the window, as much of it as the window wants; the file's size.
 Task<Result<std::uint64_t>> scan(const Place& place, LineWindow& window) {
@@ -168,6 +156,8 @@ Task<Status> grep(Call& call, Session& session, GrepBody body) {
   options.letter_case = body.ignore_case ? GrepOptions::Case::ignore : GrepOptions::Case::exact;
   options.context_lines = body.context;
   options.most = body.limit;
+  options.exclude = std::move(body.exclude);
+  options.hidden = body.hidden ? GrepOptions::Hidden::search : GrepOptions::Hidden::skip;
   CLOCHE_CO_TRY(const GrepResult found,
                 co_await files.grep(place.file, std::move(body.pattern), std::move(options), deadline));
   const auto searched = entry.type == FileType::directory ? Searched::directory : Searched::file;
@@ -179,11 +169,16 @@ Task<Status> glob(Call& call, Session& session, GlobBody body) {
   CLOCHE_CO_TRY(const Place place, place_in(session, body.path));
   const Deadline deadline = Deadline::after(file_patience);
   auto files = place.sandbox->files();
+  // Of a file in the place of a directory nothing is below.
+  CLOCHE_CO_TRY(const FileEntry entry, co_await files.stat(place.file, Links::follow, deadline));
   GlobOptions options;
   options.hidden = body.hidden ? GlobOptions::Hidden::match : GlobOptions::Hidden::skip;
   options.most = body.limit;
-  CLOCHE_CO_TRY(const EntryList found, co_await files.glob(place.file, std::move(body.pattern), options, deadline));
-  const json::value answer = entries_to_json(found, place.path);
+  options.exclude = std::move(body.exclude);
+  CLOCHE_CO_TRY(const EntryList found,
+                co_await files.glob(place.file, std::move(body.pattern), std::move(options), deadline));
+  const auto searched = entry.type == FileType::directory ? Searched::directory : Searched::file;
+  const json::value answer = entries_to_json(found, place.path, searched);
   co_return co_await http::respond_json(call.exchange, 200, answer);
 }
 
@@ -211,6 +206,7 @@ void add_file_routes(CallRouter& router, SessionStore& store) {
   router.add("POST", "/write", file_call(store, written));
   router.add("POST", "/grep", file_call(store, searched));
   router.add("POST", "/glob", file_call(store, listed));
+  add_change_routes(router, store);
   router.add("POST", "/sessions/{tenant}/{session}/copy", [&store](Call& call) { return copy_in(store, call); });
   router.add("GET", "/sessions/{tenant}/{session}/copy", [&store](Call& call) { return copy_out(store, call); });
   router.add("GET", "/sessions/{tenant}/{session}/files/{path...}",

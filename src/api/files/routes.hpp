@@ -1,4 +1,4 @@
-// Files of a session's workspace: /read, /read_binary, /write, /grep, /glob, and trees in and out by
+// Files of a session: /read, /read_binary, /write, /grep, /glob, those of changes.hpp, and trees in and out by
 // /sessions/{tenant}/{session}/copy and /files.
 #pragma once
 

@@ -95,6 +95,8 @@ json::object result_json(const Run& run, const RunPlace& place, Printed printed)
   for (const Artifact& artifact : result.artifacts.artifacts) artifacts.push_back(to_json(artifact));
   body["artifacts"] = std::move(artifacts);
   body["artifacts_truncated"] = result.artifacts.cut || result.artifacts.left_out > 0;
+  body["artifacts_left_out"] = result.artifacts.left_out;
+  body["artifacts_ignored"] = result.artifacts.ignored;
   if (result.compile.ran) body["compile"] = to_json(result.compile);
   if (const auto* in_context = std::get_if<ContextResult>(&end)) put_context(body, *in_context);
   body["run_id"] = run.id();

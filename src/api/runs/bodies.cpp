@@ -61,6 +61,37 @@ Result<FileTree> read_files(JsonObject& body) {
   return files;
 }
 
+Result<std::string> read_input(JsonObject& body) {
+  if (!body.has("stdin_base64")) return body.text("stdin", "");
+  if (body.has("stdin")) return refused("the body: stdin or stdin_base64, one of the two");
+  return body.base64("stdin_base64");
+}
+
+Result<session::ArtifactChoice> read_artifacts(JsonObject& body) {
+  session::ArtifactChoice choice;
+  const json::value* found = body.find("artifacts");
+  if (found == nullptr) return choice;
+  CLOCHE_TRY(JsonObject fields, JsonObject::of(*found, body.place_of("artifacts")));
+  if (fields.has("ignore")) {
+    CLOCHE_TRY(const std::string ignore, fields.text("ignore"));
+    if (ignore != "default" && ignore != "none") {
+      return refused(fields.place_of("ignore") + " must be 'default' or 'none'");
+    }
+    choice.usual = ignore == "none" ? ChangeRules::Usual::told : ChangeRules::Usual::ignored;
+  }
+  const auto read_patterns = [&](std::string_view name, std::optional<std::vector<std::string>>& into) -> Status {
+    if (!fields.has(name)) return {};
+    CLOCHE_TRY(std::vector<std::string> patterns, fields.texts(name));
+    CLOCHE_CHECK(session::check_artifact_patterns(patterns, fields.place_of(name)));
+    into = std::move(patterns);
+    return {};
+  };
+  CLOCHE_CHECK(read_patterns("include", choice.include));
+  CLOCHE_CHECK(read_patterns("exclude", choice.exclude));
+  CLOCHE_CHECK(fields.finish());
+  return choice;
+}
+
 // What both bodies have.
 Status read_common(JsonObject& body, RunCall& call) {
   CLOCHE_TRY(call.where, read_session_name(body));
@@ -70,7 +101,8 @@ Status read_common(JsonObject& body, RunCall& call) {
     const std::chrono::milliseconds most = background ? longest_background_run : longest_run;
     CLOCHE_TRY(call.request.timeout, body.seconds("timeout", most, most));
   }
-  CLOCHE_TRY(call.request.input, body.text("stdin", ""));
+  CLOCHE_TRY(call.request.input, read_input(body));
+  CLOCHE_TRY(call.request.artifact_choice, read_artifacts(body));
   CLOCHE_TRY(call.request.env, read_env(body));
   CLOCHE_TRY(call.request.files, read_files(body));
   CLOCHE_TRY(call.request.work_dir, body.text("work_dir", ""));
@@ -139,6 +171,7 @@ session::ContextCall RunCall::context_call() const {
   }
   call.input = request.input;
   call.timeout = request.timeout;
+  call.artifact_choice = request.artifact_choice;
   return call;
 }
 
@@ -159,8 +192,13 @@ Result<RunCall> read_bash_body(const json::value& value) {
   ShellLine line;
   CLOCHE_TRY(line.line, body.text("command"));
   CLOCHE_CHECK(check_no_nul(line.line, "command"));
+  CLOCHE_TRY(const bool pipefail, body.flag("pipefail", false));
+  if (pipefail) line.pipes = ShellLine::Pipes::any_failure;
   call.request.what = std::move(line);
   CLOCHE_CHECK(read_common(body, call));
+  if (pipefail && !call.context.empty()) {
+    return refused("the body: pipefail is not for a context, which keeps its own options: run 'set -o pipefail' in it");
+  }
   return call;
 }
 

@@ -24,10 +24,12 @@ struct RunCall {
   session::ContextCall context_call() const;
 };
 
-// {"code", "language", "tenant_id", "session_id", "timeout", "stdin", "env": {}, "files": {path: text |
-//  {"content" | "content_base64"}}, "context", "background", "work_dir"}
+// {"code", "language", "tenant_id", "session_id", "timeout", "stdin" | "stdin_base64", "env": {}, "files": {path: text
+// |
+//  {"content" | "content_base64"}}, "context", "background", "work_dir", "artifacts": {"ignore": "default" | "none",
+//  "include": [], "exclude": []}}
 Result<RunCall> read_execute_body(const json::value& body);
-// The same with "command" instead of "code" and "language".
+// The same with "command" and "pipefail" instead of "code" and "language".
 Result<RunCall> read_bash_body(const json::value& body);
 
 // {"signal": "SIGTERM" | "TERM" | 15}

@@ -74,6 +74,14 @@ TEST(ExecuteBody, Nonsense_IsRefusedByTheFieldsName) {
       {R"({"code": "", "session_id": "s", "background": "yes"})", "background"},
       {R"({"code": "", "session_id": "s", "comand": ""})", "comand"},
       {R"({"code": "", "session_id": "s", "context": "c", "background": true})", "context"},
+      {R"({"code": "", "session_id": "s", "stdin": "", "stdin_base64": ""})", "one of the two"},
+      {R"({"code": "", "session_id": "s", "stdin_base64": "?"})", "stdin_base64"},
+      {R"({"code": "", "session_id": "s", "pipefail": true})", "pipefail"},
+      {R"({"code": "", "session_id": "s", "artifacts": []})", "artifacts"},
+      {R"({"code": "", "session_id": "s", "artifacts": {"ignore": "all"}})", "ignore"},
+      {R"({"code": "", "session_id": "s", "artifacts": {"include": ["/a"]}})", "include"},
+      {R"({"code": "", "session_id": "s", "artifacts": {"exclude": ["../a"]}})", "exclude"},
+      {R"({"code": "", "session_id": "s", "artifacts": {"only": []}})", "only"},
       {R"({"code": "", "session_id": "s", "context": "c", "env": {"A": "b"}})", "context"},
   };
   for (const auto& each : cases) {
@@ -93,6 +101,29 @@ TEST(BashBody, Command_IsALine) {
   EXPECT_EQ(call->subject().language, "bash");
   EXPECT_FALSE(bash(R"({"command": "a\u0000b", "session_id": "s"})"));
   EXPECT_FALSE(bash(R"({"command": "a", "code": "b", "session_id": "s"})"));
+}
+
+TEST(BashBody, Pipefail_IsForALine_NotForAContext) {
+  EXPECT_EQ(std::get<session::ShellLine>(bash(R"({"command": "a", "session_id": "s"})")->request.what).pipes,
+            session::ShellLine::Pipes::last_command);
+  EXPECT_EQ(std::get<session::ShellLine>(bash(R"({"command": "a", "session_id": "s", "pipefail": true})")->request.what)
+                .pipes,
+            session::ShellLine::Pipes::any_failure);
+  EXPECT_FALSE(bash(R"({"command": "a", "session_id": "s", "pipefail": true, "context": "c"})"));
+}
+
+TEST(RunBody, InputAsBytes_AndRulesForArtifacts) {
+  const auto call = execute(
+      R"({"code": "", "session_id": "s", "stdin_base64": "AP8=", "artifacts": {"ignore": "none", "exclude": ["*.log"]}})");
+  ASSERT_TRUE(call) << call.error().message;
+  EXPECT_EQ(call->request.input, std::string("\0\xff", 2));
+  ChangeRules usual;
+  usual.usual = ChangeRules::Usual::ignored;
+  usual.include = {"*.csv"};
+  const ChangeRules rules = call->request.artifact_choice.over(usual);
+  EXPECT_EQ(rules.usual, ChangeRules::Usual::told);
+  EXPECT_THAT(rules.exclude, testing::ElementsAre("*.log"));
+  EXPECT_THAT(rules.include, testing::ElementsAre("*.csv")) << "what is not said is as it was";
 }
 
 TEST(SignalBody, NamesAndNumbers_AreTheSame) {

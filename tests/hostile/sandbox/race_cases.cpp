@@ -131,7 +131,8 @@ TEST_P(HostileHand, DirectorySwappedForALink_IsNeverWrittenThrough) {
 // tries: files/swap.c. must: neither a packed tree nor an artifact holds what is outside.
 TEST_P(HostileHand, DirectorySwappedForALink_IsNeverPackedNorAnArtifact) {
   in_sandbox([this](Place& place, LiveSandbox& sandbox) -> Task<> {
-    auto mark = co_await session::WorkspaceMark::take(sandbox, workspace, Deadline::after(30s));
+    const ChangeRules rules;
+    auto mark = co_await session::WorkspaceMark::take(sandbox, workspace, rules, Deadline::after(30s));
     EXPECT_TRUE(mark) << mark.error().message;
     if (!mark) co_return;
     std::vector<std::string> argv{"files/swap", "file"};
@@ -159,7 +160,8 @@ TEST_P(HostileHand, DirectorySwappedForALink_IsNeverPackedNorAnArtifact) {
 // tries: files/traps.py. must: artifacts are found promptly, plain files alone.
 TEST_P(HostileHand, TrapsForArtifacts_KeepNobodyWaiting) {
   in_sandbox([](Place& place, LiveSandbox& sandbox) -> Task<> {
-    auto mark = co_await session::WorkspaceMark::take(sandbox, workspace, Deadline::after(30s));
+    const ChangeRules rules;
+    auto mark = co_await session::WorkspaceMark::take(sandbox, workspace, rules, Deadline::after(30s));
     EXPECT_TRUE(mark) << mark.error().message;
     if (!mark) co_return;
     std::vector<std::string> argv{"files/traps.py"};

@@ -119,6 +119,69 @@ def test_links_swapped_while_the_server_writes__nothing_outside_is_written(any_s
         assert look == "canary\nKEPT-OUT\n"
 
 
+def test_links_swapped_while_the_server_moves_edits_and_deletes__nothing_outside_is_touched(any_server):
+    """tries: the same, while a client edits, moves and deletes by paths in the workspace.
+    must: outside there is still the one file, as it was; no answer is a failure of the server.
+    """
+    server = any_server
+    with session_in(server) as session:
+        server.post("/execute", {"session_id": session, "code": SWAPPER, "background": True})
+        end, good = time.monotonic() + 4, 0
+        while time.monotonic() < end:
+            for route, body in (("/write", {"path": "good/new", "content": "mine"}),
+                                ("/edit", {"path": "good/canary", "old": "KEPT", "new": "LOST", "replace_all": True}),
+                                ("/edit", {"path": "file", "old": "mine", "new": "mine", "replace_all": True}),
+                                ("/move", {"path": "good/new", "to": "good/newer", "overwrite": True}),
+                                ("/move", {"path": "good/canary", "to": "taken", "overwrite": True}),
+                                ("/move", {"path": "taken", "to": "good/canary", "overwrite": True}),
+                                ("/delete", {"path": "good/newer"}), ("/mkdir", {"path": "good/d", "parents": True}),
+                                ("/delete", {"path": "good/d", "recursive": True})):
+                answer = server.post(route, {"session_id": session} | body)
+                assert answer.status in (200, 400, 403, 404, 409), (route, body, answer)
+                good += answer.status == 200
+        assert good > 0
+        look = server.bash(session, "touch stop; ls -A /tmp/outside; cat /tmp/outside/canary")["stdout"]
+        assert look == "canary\nKEPT-OUT\n"
+
+
+def test_paths_outside_that_lead_to_the_kernel__are_refused(any_server):
+    """tries: /proc and /sys by absolute paths, by links in /tmp, and by walks from the root: a file worker is not the
+           user's program, and its own /proc/self would tell of the agent.
+    must: refused everywhere; a walk from the root goes around them and ends.
+    """
+    with session_in(any_server) as session:
+        any_server.bash(session, "ln -s /proc/self /tmp/self; ln -s /proc /tmp/p; ln -s /sys /tmp/s; "
+                                 "echo mine > /tmp/mine")
+
+        def ask(route, path, **fields):
+            return any_server.post(route, {"session_id": session, "path": path} | fields)
+        for path in ("/proc/self/mem", "/proc/self/environ", "/proc/1/status", "/tmp/self/environ", "/tmp/self/maps",
+                     "/tmp/p/1/status", "/tmp/p/version", "/tmp/s/kernel/notes", "/proc/self/fd/0"):
+            for answer in (ask("/read", path), ask("/read_binary", path), ask("/write", path, content="x"),
+                           ask("/edit", path, old="x", new="y"), ask("/grep", path, pattern="."),
+                           ask("/move", path, to="stolen"), ask("/move", "mine", to=path), ask("/delete", path)):
+                assert 400 <= answer.status < 500, (path, answer)
+        assert ask("/read", "/tmp/mine").json()["content"] == "mine\n"
+        found = ask("/glob", "/", pattern="{proc,sys}/*")
+        assert found.status == 200 and found.json()["paths"] == [], found
+        assert ask("/delete", "/", recursive=True).status == 400
+        assert ask("/delete", "/tmp", recursive=True).status in (400, 403)
+        assert ask("/read", "/tmp/mine").status == 200
+
+
+def test_tree_without_bottom__is_deleted_or_given_up_in_time(server, session):
+    """tries: a tree of 20,000 directories in each other, and one of 20,000 names that are no UTF-8, to be deleted.
+    must: an answer within the time that file operations have; the server's memory stays (checked by the session).
+    """
+    server.python(session, "import os\nfor i in range(20000):\n os.mkdir('d'); os.chdir('d')")
+    server.python(session, "import os\nos.mkdir('n')\nfor i in range(20000): open(b'n/\\n\\xff%d' % i, 'w').close()")
+    for path in ("d", "n"):
+        begun = time.monotonic()
+        answer = server.post("/delete", {"session_id": session, "path": path, "recursive": True})
+        assert answer.status in (200, 504), answer
+        assert time.monotonic() - begun < 90
+
+
 TRAPS = r"""
 import os, socket
 os.mkfifo("fifo")

@@ -20,7 +20,9 @@ BODIES = {
     "POST /execute": {"code": "print(open('treasure').read())"}, "POST /bash": {"command": "cat treasure"},
     "POST /read": {"path": "treasure"}, "POST /read_binary": {"path": "treasure"},
     "POST /write": {"path": "treasure", "content": "stolen"}, "POST /grep": {"pattern": "."},
-    "POST /glob": {"pattern": "*"}, "POST /sessions": {},
+    "POST /glob": {"pattern": "*"}, "POST /sessions": {}, "POST /stat": {"path": "treasure"},
+    "POST /delete": {"path": "treasure"}, "POST /move": {"path": "treasure", "to": "stolen"},
+    "POST /mkdir": {"path": "treasury"}, "POST /edit": {"path": "treasure", "old": "e", "new": "", "replace_all": True},
 }
 LEASES = {
     "POST /sandboxes/{id}/prepare": {"submission_files": {}}, "POST /sandboxes/{id}/inject": {"resolved_assets": []},

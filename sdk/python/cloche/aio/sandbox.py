@@ -8,7 +8,7 @@ from typing import Any, Mapping, Optional, Sequence, Union
 
 from ..archive import AnyPath, Unpacked
 from ..errors import SandboxError, SandboxNotFoundError
-from ..file_results import Binary, Copied, Matches, Paths, Text
+from ..file_results import Binary, Copied, Edited, FileStat, Matches, Paths, Text
 from ..results import Result, SessionInfo
 from ..session_calls import Content
 from .client import Client
@@ -97,6 +97,21 @@ class Sandbox:
 
     async def glob(self, pattern: str, **options: Any) -> Paths:
         return await (await self._ready()).glob(pattern, session_id=self.session_id, **options)
+
+    async def stat(self, path: str, **options: Any) -> FileStat:
+        return await (await self._ready()).stat(path, session_id=self.session_id, **options)
+
+    async def delete(self, path: str, **options: Any) -> int:
+        return await (await self._ready()).delete(path, session_id=self.session_id, **options)
+
+    async def move(self, path: str, to: str, **options: Any) -> None:
+        await (await self._ready()).move(path, to, session_id=self.session_id, **options)
+
+    async def mkdir(self, path: str, **options: Any) -> bool:
+        return await (await self._ready()).mkdir(path, session_id=self.session_id, **options)
+
+    async def edit(self, path: str, old: Content, new: Content, **options: Any) -> Edited:
+        return await (await self._ready()).edit(path, old, new, session_id=self.session_id, **options)
 
     async def copy_in(self, files: Union[Mapping[str, Content], AnyPath], to: str = ".") -> Copied:
         return await (await self._ready()).copy_in(files, to, session_id=self.session_id)

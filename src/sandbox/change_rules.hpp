@@ -1,0 +1,19 @@
+// ChangeRules: which of the changed files of a tree are told of.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace cloche {
+
+struct ChangeRules {
+  // What tools make for themselves: names that start with a dot, `__pycache__`, `node_modules`, compiled Python,
+  // virtual environments.
+  enum class Usual { told, ignored } usual = Usual::told;
+  std::vector<std::string> include;  // globs of names or paths; none: all
+  std::vector<std::string> exclude;  // these are not told of, nor what is below them
+
+  bool operator==(const ChangeRules&) const = default;
+};
+
+}  // namespace cloche
