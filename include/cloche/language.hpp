@@ -57,8 +57,10 @@ struct Language {
   std::map<std::string, std::string> env;     ///< of both steps
   /// The variable that says where else modules are looked for. In a session it has the workspace in front.
   std::string module_path;
-  StepLimits compile_limits;         ///< of the compile step
-  StepLimits run_limits;             ///< of the run step
+  StepLimits compile_limits;      ///< of the compile step
+  StepLimits run_limits;          ///< of the run step
+  StepLimits compile_limits_set;  ///< those of compile_limits that the configuration says; they stand over a profile's
+  StepLimits run_limits_set;      ///< the same of run_limits
   std::optional<ZygoteSpec> zygote;  ///< runs may be forked from it where the sandbox has it
   std::vector<Tool> toolchain;       ///< what `cloche doctor` looks for
   std::string missing;               ///< what to do when a tool is not there, where no package of Debian brings it

@@ -51,8 +51,10 @@ struct ZygoteSpec {
 
 /// A named kind of sandbox and its pool.
 struct Profile {
-  std::string name;                      ///< letters, digits, '_' and '-'
-  SandboxSpec sandbox;                   ///< what each is made from
+  std::string name;     ///< letters, digits, '_' and '-'
+  SandboxSpec sandbox;  ///< what each is made from
+  /// Those of the sandbox's limits that stand over what a language brings: the ones its configuration names.
+  LimitOverrides limits_set;
   PoolOptions pool;                      ///< how many are kept
   std::vector<ZygoteSpec> zygotes;       ///< kept ready in each
   std::optional<ScriptHarness> scripts;  ///< kept ready for run_script()

@@ -21,10 +21,11 @@ using FileTree = std::map<std::string, std::string>;
 
 /// Source and how to run it.
 struct Program {
-  std::string language;                ///< its name or another name for it, whatever the case
-  std::string source;                  ///< one file, called as the language wants it; or none, and `files`
-  FileTree files;                      ///< by path; the language finds the one to run
-  std::string command;                 ///< instead of the language's own; split as a shell would, run without one
+  std::string language;        ///< its name or another name for it, whatever the case
+  std::string source;          ///< one file, called as the language wants it; or none, and `files`
+  FileTree files;              ///< by path; the language finds the one to run
+  std::string command;         ///< instead of the language's own; split as a shell would, run without one
+  bool command_alone = false;  ///< with a `command`: nothing is compiled before it, and no main file is looked for
   std::vector<std::string> arguments;  ///< behind the command
   StepLimits compile_limits;           ///< over the language's
   StepLimits run_limits;               ///< over the language's

@@ -118,7 +118,7 @@ void become_program(const wire::ExecRequest& request, const ProgramFds& fds, int
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 
   const int error = exec_searching(request);
-  report_failure(report, "execute", error);
+  report_failure(report, ("execute " + request.argv.front()).c_str(), error);
 }
 
 }  // namespace cloche::agent

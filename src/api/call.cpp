@@ -1,9 +1,7 @@
 #include "api/call.hpp"
 
-#include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
-
 #include "api/call_origin.hpp"
+#include "api/detail.hpp"
 #include "api/errors.hpp"
 #include "core/log.hpp"
 
@@ -33,6 +31,7 @@ Denial denial_of(const auth::Refusal& refusal) {
       denial.status = 401;
       denial.fields.emplace_back("WWW-Authenticate", "Bearer");
       break;
+    case auth::Reason::no_bearer:
     case auth::Reason::malformed:
     case auth::Reason::unknown:
     case auth::Reason::expired:
@@ -97,14 +96,6 @@ std::expected<LetIn, Denial> let_in(auth::Authenticator& authenticator, auth::Qu
   return LetIn{*std::move(principal), *std::move(place)};
 }
 
-Task<> answer_detail(http::Exchange& exchange, unsigned status, std::string message, http::Fields fields) {
-  boost::json::object body;
-  body["detail"] = status == 500 ? "internal error; see the server's log" : message;
-  fields.emplace_back("Content-Type", "application/json");
-  std::string text = boost::json::serialize(body);
-  [[maybe_unused]] auto sent = co_await exchange.respond(status, std::move(fields), std::move(text));
-}
-
 Task<> answer_denial(http::Exchange& exchange, Denial denial, ErrorForm form) {
   exchange.label("refused", denial.reason);
   if (form == ErrorForm::detail) {
@@ -116,6 +107,10 @@ Task<> answer_denial(http::Exchange& exchange, Denial denial, ErrorForm form) {
 }
 
 Task<> answer_failure(http::Exchange& exchange, Error error, ErrorForm form) {
+  if (form == ErrorForm::detail) {
+    co_await answer_detail_error(exchange, std::move(error));
+    co_return;
+  }
   if (exchange.is_answered()) {
     log::debug("request {}: its response breaks off: {}", exchange.request_id(), error.message);
     exchange.break_off();
@@ -123,15 +118,7 @@ Task<> answer_failure(http::Exchange& exchange, Error error, ErrorForm form) {
   }
   // The server knows the status that fits.
   if (exchange.body_failed()) co_return;
-  if (form == ErrorForm::error) {
-    co_await answer_error(exchange, error);
-    co_return;
-  }
-  const unsigned status = answer_for(error.code).status;
-  log_failure(exchange, error);
-  http::Fields fields;
-  if (is_worth_another_try(error.code)) fields.emplace_back("Retry-After", "1");
-  co_await answer_detail(exchange, status, std::move(error.message), std::move(fields));
+  co_await answer_error(exchange, error);
 }
 
 // What a guarded route needs; both outlive it.

@@ -13,6 +13,7 @@ std::string_view code_of(auth::Reason reason) {
     case auth::Reason::unavailable: return "unavailable";
     case auth::Reason::not_local: return "permission_denied";
     case auth::Reason::missing:
+    case auth::Reason::no_bearer:
     case auth::Reason::malformed:
     case auth::Reason::unknown:
     case auth::Reason::expired:

@@ -67,14 +67,15 @@ Authenticated<Principal> Authenticator::check_token(std::string_view text) {
 }
 
 Authenticated<Principal> Authenticator::authenticate(std::optional<std::string_view> authorization, PeerPlace peer) {
-  if (!authorization) {
-    if (needs_token()) return refuse(Reason::missing);
+  const auto text = authorization ? bearer_token(*authorization) : std::nullopt;
+  const bool is_own = text && text->starts_with(token_prefix);
+  if (!needs_token() && !is_own) {
     if (peer != PeerPlace::local) return refuse(Reason::not_local);
     return Principal{.tenant = "default", .role = Role::admin, .token_id = {}};
   }
-  const auto text = bearer_token(*authorization);
-  if (!text) return refuse(Reason::malformed);
-  if (text->starts_with(token_prefix)) return check_token(*text);
+  if (!authorization) return refuse(Reason::missing);
+  if (!text) return refuse(Reason::no_bearer);
+  if (is_own) return check_token(*text);
   if (text->find('.') == text->npos) return refuse(Reason::malformed);
   if (!jwt_) return refuse(Reason::unknown, "a JWT, but no keys are configured");
   return jwt_->verify(*text);

@@ -34,8 +34,9 @@ class Authenticator {
   // `authorization` is the header's value; nullopt when the request has none. A request with several such headers must
   // be refused before.
   //
-  // With no kind of token configured, a local caller is `default`'s admin, and a caller who brings a token is refused:
-  // who sends one means somebody in particular, and must not become an admin by an operator's oversight.
+  // With no kind of token configured, a local caller is `default`'s admin, whatever its header says: clients that were
+  // written for a service with tokens send one. Only a token of Cloche's own form is refused then: it was made for one
+  // tenant, and its holder must not become an admin because an operator forgot the token file.
   Authenticated<Principal> authenticate(std::optional<std::string_view> authorization, PeerPlace peer);
 
  private:

@@ -9,8 +9,9 @@ namespace {
 std::string_view message_of(Reason reason) {
   switch (reason) {
     case Reason::missing: return "a token is needed: Authorization: Bearer TOKEN";
-    case Reason::malformed: return "the Authorization header holds no bearer token";
-    case Reason::unknown: return "the token is not valid here";
+    case Reason::no_bearer: return "no bearer token: the header must be Authorization: Bearer TOKEN";
+    case Reason::malformed: return "invalid token: neither a token of this service (cloche_...) nor a JWT";
+    case Reason::unknown: return "invalid token: it is unknown here or was revoked";
     case Reason::expired: return "the token has expired";
     case Reason::not_yet_valid: return "the token is not valid yet";
     case Reason::wrong_claims: return "the token is not for this service, or lacks a claim it must have";
@@ -25,6 +26,7 @@ std::string_view message_of(Reason reason) {
 std::string_view to_string(Reason reason) {
   switch (reason) {
     case Reason::missing: return "missing";
+    case Reason::no_bearer: return "no_bearer";
     case Reason::malformed: return "malformed";
     case Reason::unknown: return "unknown";
     case Reason::expired: return "expired";

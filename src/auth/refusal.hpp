@@ -11,6 +11,7 @@ namespace cloche::auth {
 
 enum class Reason {
   missing,        // no token, and one is needed
+  no_bearer,      // the header does not say `Bearer TOKEN`
   malformed,      // what came is no token by its form
   unknown,        // no such token, a wrong secret, a signature that is not by our keys: never told apart
   expired,        // a good token whose time is over

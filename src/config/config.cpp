@@ -75,7 +75,7 @@ void read_profiles(Section& top, const Environment& environment, Config& config)
   ProfileDefaults defaults;
   defaults.image = default_image(environment, options.engine.backend);
   top.section("pool", [&](Section& section) { read_pool(section, defaults.pool); });
-  top.section("limits", [&](Section& section) { read_limits(section, defaults.limits); });
+  top.section("limits", [&](Section& section) { read_limits(section, defaults.limits, defaults.limits_set); });
   top.sections("profiles", [&](const std::string& name, Section& section) {
     options.profiles.push_back(read_profile(name, section, defaults));
     if (auto tenants = read_tenants(section)) config.access.profiles.insert_or_assign(name, std::move(*tenants));

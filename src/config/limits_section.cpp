@@ -4,7 +4,7 @@
 
 namespace cloche::config {
 
-void read_limits(Section& section, Limits& limits) {
+void read_limits(Section& section, Limits& limits, LimitOverrides& set) {
   section.size("memory", limits.memory);
   section.real("cpus", limits.cpus);
   section.whole("pids", limits.pids, {});
@@ -14,6 +14,11 @@ void read_limits(Section& section, Limits& limits) {
   section.size("tmp_dir", limits.tmp_dir);
   section.size("shm_dir", limits.shm_dir);
   section.check(validate(limits));
+  if (section.has("memory")) set.memory = limits.memory;
+  if (section.has("cpus")) set.cpus = limits.cpus;
+  if (section.has("pids")) set.pids = limits.pids;
+  if (section.has("file_size")) set.file_size = limits.file_size;
+  if (section.has("open_files")) set.open_files = limits.open_files;
 }
 
 void read_max_limits(Section& section, LimitOverrides& most) {

@@ -57,7 +57,7 @@ void read_labels(Section& section, SandboxSpec& spec) {
   }
 }
 
-void read_sandbox(Section& section, SandboxSpec& spec) {
+void read_sandbox(Section& section, SandboxSpec& spec, LimitOverrides& limits_set) {
   section.text("image", spec.image);
   section.text("runtime", spec.runtime, "the name of a runtime, or auto", is_not_empty);
   section.text("work_dir", spec.work_dir);
@@ -65,7 +65,7 @@ void read_sandbox(Section& section, SandboxSpec& spec) {
   section.whole("gid", spec.gid, {1, 65533});
   section.text("hostname", spec.hostname);
   section.choice("network", spec.network, {{"none", Network::none}});
-  section.section("limits", [&](Section& limits) { read_limits(limits, spec.limits); });
+  section.section("limits", [&](Section& limits) { read_limits(limits, spec.limits, limits_set); });
   section.list("mounts", [&](Section& mount) { read_mount(mount, spec); });
   read_labels(section, spec);
   section.duration("ready_timeout", spec.ready_timeout, {1ms, 1h});
@@ -128,10 +128,11 @@ Profile read_profile(const std::string& name, Section& section, const ProfileDef
   profile.name = name;
   profile.sandbox.image = defaults.image;
   profile.sandbox.limits = defaults.limits;
+  profile.limits_set = defaults.limits_set;
   if (!is_profile_name(name)) {
     section.refuse("a profile's name has lower-case letters, digits, '_' and '-', at most 32, not " + shown(name));
   }
-  read_sandbox(section, profile.sandbox);
+  read_sandbox(section, profile.sandbox, profile.limits_set);
   PoolDraft pool = defaults.pool;
   section.section("pool", [&](Section& below) { read_pool(below, pool); });
   if (const auto finished = finished_pool(pool)) {

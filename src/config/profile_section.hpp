@@ -15,6 +15,7 @@ namespace cloche::config {
 struct ProfileDefaults {
   std::string image;
   Limits limits;
+  LimitOverrides limits_set;
   PoolDraft pool;
 };
 

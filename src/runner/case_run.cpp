@@ -2,6 +2,7 @@
 
 #include "core/log.hpp"
 #include "runner/checkers.hpp"
+#include "runner/command_step.hpp"
 
 namespace cloche::runner {
 
@@ -53,7 +54,8 @@ CaseReport report_of(const BuiltProgram& program, const TestCase& test, Result<E
   report.out = std::move(ran->out);
   report.err = std::move(ran->err);
   const ProgramPlan& plan = program.plan;
-  put_verdict(report, explained(judge_step(StepKind::run, plan.owner, report.outcome), plan, plan.run));
+  const StepKind step = step_of(plan.compilers, plan.run.argv, report.err);
+  put_verdict(report, explained(judge_step(step, plan.owner, report.outcome), plan, plan.run));
   return report;
 }
 

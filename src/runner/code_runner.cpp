@@ -1,6 +1,7 @@
 #include "runner/code_runner.hpp"
 
 #include "runner/assets.hpp"
+#include "runner/command_step.hpp"
 #include "runner/interaction.hpp"
 #include "runner/judging.hpp"
 
@@ -45,8 +46,12 @@ void put_verdict(Report& report, Verdict verdict) {
 Task<Result<BuildResult>> plan_and_build(pool::Manager& manager, const LanguageRegistry& languages, Program program,
                                          std::string tenant, Deadline deadline) {
   CLOCHE_CO_TRY(const Language language, languages.find(program.language));
-  CLOCHE_CO_TRY(ProgramPlan plan, plan_program(language, std::move(program)));
   CLOCHE_CO_TRY(Workplace place, Workplace::find(manager, language, std::move(tenant)));
+  CLOCHE_CO_CHECK(place.check_asked(program.run_limits));
+  CLOCHE_CO_CHECK(place.check_asked(program.compile_limits));
+  const bool is_alone = program.command_alone;
+  CLOCHE_CO_TRY(ProgramPlan plan, plan_program(language, std::move(program), place.options().limits_set));
+  if (is_alone) plan.compilers = compilers_of(languages);
   auto built = co_await build(std::move(plan), std::move(place), deadline);
   co_return built;
 }
@@ -55,6 +60,22 @@ Task<Result<BuildResult>> plan_and_build(pool::Manager& manager, const LanguageR
 
 CodeRunner::CodeRunner(Executor executor, pool::Manager& manager, LanguageRegistry languages)
     : executor_(executor), manager_(manager), languages_(std::move(languages)), pairs_(executor, 1) {}
+
+Result<Language> CodeRunner::find_served(std::string_view name, const std::string& tenant) const {
+  CLOCHE_TRY(Language language, languages_.find_for(manager_.access(), tenant, name));
+  if (Workplace::find(manager_, language, tenant)) return language;
+  std::string served;
+  for (const auto& [known, each] : languages_.all()) {
+    if (Workplace::find(manager_, each, tenant)) served += (served.empty() ? "" : ", ") + known;
+  }
+  std::string tools;
+  for (const Tool& tool : language.toolchain) tools += (tools.empty() ? "" : ", ") + tool.program;
+  return fail(ErrorCode::invalid_argument, "Unsupported language: " + language.name +
+                                               " (this service has no sandboxes for " + language.title +
+                                               "; it has some for: " + (served.empty() ? "no language" : served) +
+                                               "). Its operator adds a profile `" + language.profile + "` that has " +
+                                               tools + ", or installs these where there are no profiles");
+}
 
 Task<Result<Report>> CodeRunner::run(Submission submission, Deadline deadline) {
   CLOCHE_CO_CHECK(validate(submission));

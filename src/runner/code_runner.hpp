@@ -17,6 +17,10 @@ class CodeRunner {
   const LanguageRegistry& languages() const { return languages_; }
   pool::Manager& manager() const { return manager_; }
 
+  // A language that there is a pool for, as the tenant sees it. `Unsupported language: …`, also for one that is known
+  // and has none; it says what to do.
+  Result<Language> find_served(std::string_view name, const std::string& tenant) const;
+
   // An error means that there is no verdict at all: an unknown language, a submission that makes no sense, no sandbox
   // to be had. What goes wrong with one case is that case's system_error, and the others go on. A caller that is
   // cancelled gets the exception once everything has ended.

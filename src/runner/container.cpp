@@ -6,6 +6,7 @@
 #include "core/utf8.hpp"
 #include "runner/app_request.hpp"
 #include "runner/assets.hpp"
+#include "runner/command_step.hpp"
 #include "runner/excerpt.hpp"
 #include "runner/path_below.hpp"
 #include "runner/program_plan.hpp"
@@ -17,7 +18,8 @@ namespace cloche::runner {
 namespace {
 
 constexpr std::string_view own = "CMD";
-constexpr int timed_out_code = 124;
+// What clients call the work directory, wherever it is.
+constexpr std::string_view usual_work_dir = "/app";
 // Beyond a command's own limit; then the sandbox is given up.
 constexpr std::chrono::seconds beyond_limit{15};
 constexpr Bytes keep_output = mib(16);
@@ -26,17 +28,6 @@ constexpr Bytes stop_output = mib(64);
 Error outside(const std::string& path) {
   return {ErrorCode::invalid_argument, "Path must stay within working directory: " + readable(path, 200)};
 }
-
-std::string seconds_text(std::chrono::milliseconds span) {
-  return fmt::format("{:g}", std::chrono::duration<double>(span).count());
-}
-
-void add_line(std::string& text, const std::string& line) {
-  if (!text.empty() && !text.ends_with('\n')) text += '\n';
-  text += line;
-}
-
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 CommandResponse failed(const Error& error) {
   CommandResponse response;
@@ -62,29 +53,21 @@ CommandResponse to_response(Exec::Collected ran, StepKind step, std::chrono::mil
   response.truncated = ran.outcome.out.dropped.count > 0 || ran.outcome.err.dropped.count > 0;
   response.out = std::move(ran.out);
   response.err = std::move(ran.err);
-  switch (verdict.cause) {
-    case Cause::wall:
-      response.exit_code = timed_out_code;
-      response.category = Category::timeout;
-      add_line(response.err, "Execution timed out after " + seconds_text(timeout) + " seconds");
-      break;
-    case Cause::memory: add_line(response.err, "Killed: the memory limit was exceeded"); break;
-    case Cause::output: add_line(response.err, "Killed: the output limit was exceeded"); break;
-    case Cause::not_started: add_line(response.err, ran.outcome.reason); break;
-    default: break;
+  if (verdict.cause == Cause::wall) {
+    response.exit_code = timed_out_code;
+    response.category = Category::timeout;
   }
+  tell_forced_end(response.err, verdict.cause, ran.outcome, timeout);
   return response;
 }
 
 Container::Container(std::shared_ptr<LiveSandbox> sandbox, pool::Binding binding, const LanguageRegistry& languages,
                      std::optional<Language> language, std::uint16_t port)
-    : sandbox_(std::move(sandbox)), binding_(std::move(binding)), language_(std::move(language)), port_(port) {
-  for (const auto& [name, known] : languages.all()) {
-    // A program that also runs what it has compiled tells nothing by its name.
-    if (known.compile.empty() || (!known.run.empty() && known.run.front() == known.compile.front())) continue;
-    compilers_.push_back(known.compile.front());
-  }
-}
+    : sandbox_(std::move(sandbox)),
+      binding_(std::move(binding)),
+      compilers_(compilers_of(languages)),
+      language_(std::move(language)),
+      port_(port) {}
 
 Task<Status> Container::prepare_workdir(FileTree files, Deadline deadline) {
   std::vector<std::pair<std::string, std::string>> places;
@@ -112,6 +95,11 @@ Task<Status> Container::inject_assets(std::vector<Asset> assets, Deadline deadli
   co_return written;
 }
 
+std::string Container::real_path(const std::string& path) const {
+  const bool is_named = path == usual_work_dir || path.starts_with(std::string(usual_work_dir) + "/");
+  return is_named ? binding_.work_dir + path.substr(usual_work_dir.size()) : path;
+}
+
 std::vector<std::string> Container::own_command() const {
   if (!language_) return {};
   Program program;
@@ -131,11 +119,9 @@ std::vector<std::string> Container::argv_of(const std::string& command) const {
 Task<Result<CommandResponse>> Container::run(std::vector<std::string> argv, std::optional<std::string> input,
                                              CommandOptions options) {
   if (argv.empty() || argv.front().empty()) co_return fail(ErrorCode::invalid_argument, "the command is empty");
-  const bool compiles = std::ranges::find(compilers_, base_name(argv.front())) != compilers_.end();
-  const StepKind step = compiles ? StepKind::compile : StepKind::run;
   ExecSpec spec;
-  spec.argv = std::move(argv);
-  spec.cwd = options.work_dir;
+  spec.argv = argv;
+  spec.cwd = real_path(options.work_dir);
   if (language_) spec.env = language_->env;
   spec.wall_limit = options.timeout;
   spec.keep_output = keep_output;
@@ -147,7 +133,10 @@ Task<Result<CommandResponse>> Container::run(std::vector<std::string> argv, std:
   binding_.apply_to(spec);
   const Deadline guard = Deadline::after(options.timeout + beyond_limit);
   auto ran = co_await sandbox_->run(std::move(spec), guard);
-  if (ran) co_return to_response(std::move(*ran), step, options.timeout);
+  if (ran) {
+    const StepKind step = step_of(compilers_, argv, ran->err);
+    co_return to_response(std::move(*ran), step, options.timeout);
+  }
   if (is_callers_mistake(ran.error())) co_return fail(std::move(ran).error());
   co_return failed(ran.error());
 }
@@ -168,7 +157,7 @@ Task<Result<CommandResponse>> Container::run_command(std::string command, Comman
 Task<Result<CommandResponse>> Container::start_in_background(std::vector<std::string> argv, CommandOptions options) {
   ExecSpec spec;
   spec.argv = std::move(argv);
-  spec.cwd = options.work_dir;
+  spec.cwd = real_path(options.work_dir);
   if (language_) spec.env = language_->env;
   spec.wall_limit.reset();
   spec.keep_output = keep_output;
@@ -196,7 +185,7 @@ Task<Result<CommandResponse>> Container::run_commands(std::vector<std::string> l
 }
 
 Task<Result<ExtractedFile>> Container::extract_file(std::string path, Bytes most, Deadline deadline) {
-  const auto below = path_below(binding_.work_dir, path);
+  const auto below = path_below(binding_.work_dir, real_path(path));
   if (!below) co_return fail(outside(path));
   const auto explained = [&](Error error) {
     if (error.code == ErrorCode::not_found) {

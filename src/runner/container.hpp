@@ -43,6 +43,8 @@ class Container {
  private:
   std::vector<std::string> argv_of(const std::string& command) const;
   std::vector<std::string> own_command() const;
+  // Clients call the work directory /app, as that of the autograder's containers.
+  std::string real_path(const std::string& path) const;
   Task<Result<CommandResponse>> start_in_background(std::vector<std::string> argv, CommandOptions options);
   Task<Result<CommandResponse>> run(std::vector<std::string> argv, std::optional<std::string> input,
                                     CommandOptions options);

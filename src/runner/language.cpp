@@ -128,6 +128,16 @@ Status validate_template(std::string_view pattern, TemplateOf use) {
   return {};
 }
 
+StepLimits over(const StepLimits& limits, StepLimits beneath) {
+  if (limits.wall) beneath.wall = limits.wall;
+  if (limits.cpu) beneath.cpu = limits.cpu;
+  if (limits.memory) beneath.memory = limits.memory;
+  if (limits.pids) beneath.pids = limits.pids;
+  if (limits.file_size) beneath.file_size = limits.file_size;
+  if (limits.output) beneath.output = limits.output;
+  return beneath;
+}
+
 Result<SourceNames> names_of(const Language& language, std::string_view source) {
   SourceNames names;
   if (language.class_from == ClassFrom::java) {

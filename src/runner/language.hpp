@@ -12,6 +12,9 @@
 
 namespace cloche {
 
+// What is set in the first, else what is set in the second.
+StepLimits over(const StepLimits& limits, StepLimits beneath);
+
 // One program to run, and what it may use.
 struct Step {
   std::vector<std::string> argv;

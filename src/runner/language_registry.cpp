@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include "config/text.hpp"
+#include "runner/language.hpp"
 #include "runner/language_section.hpp"
 #include "runner/languages_text.hpp"
 
@@ -27,7 +29,21 @@ const Language* owner_of(const Languages& languages, const std::string& alias) {
   return nullptr;
 }
 
-void read_languages(config::Section& section, Languages& languages) {
+// Who says what a language has: Cloche itself, or a configuration, whose limits stand over those of profiles.
+enum class Source { shipped, configuration };
+
+void read_over(config::Section& section, Language& language, Source source) {
+  if (source == Source::shipped) return read_language(section, language);
+  const StepLimits compile = std::exchange(language.compile_limits, {});
+  const StepLimits run = std::exchange(language.run_limits, {});
+  read_language(section, language);
+  language.compile_limits_set = language.compile_limits;
+  language.run_limits_set = language.run_limits;
+  language.compile_limits = over(language.compile_limits_set, compile);
+  language.run_limits = over(language.run_limits_set, run);
+}
+
+void read_languages(config::Section& section, Languages& languages, Source source) {
   const Languages before = languages;
   for (const std::string& key : section.keys()) {
     const std::string name = lower(key);
@@ -39,7 +55,7 @@ void read_languages(config::Section& section, Languages& languages) {
     section.section(key, [&](config::Section& below) {
       Language& language = languages[name];
       language.name = name;
-      read_language(below, language);
+      read_over(below, language, source);
     });
   }
 }
@@ -56,10 +72,10 @@ Status two_owners(const std::string& alias, const std::string& one, const std::s
               "languages: `" + alias + "` is a name of both `" + one + "` and `" + other + "`");
 }
 
-Status read_part(const config::Part& part, Languages& languages) {
+Status read_part(const config::Part& part, Languages& languages, Source source) {
   config::Complaints complaints(part.file);
   config::Section section(complaints, part.node, part.path, part.line);
-  read_languages(section, languages);
+  read_languages(section, languages, source);
   return complaints.status();
 }
 
@@ -68,9 +84,9 @@ Status read_part(const config::Part& part, Languages& languages) {
 Result<LanguageRegistry> LanguageRegistry::create(const std::optional<config::Part>& changes) {
   LanguageRegistry registry;
   CLOCHE_TRY(config::YamlNode shipped, config::parse_yaml(languages_text, "languages.yml"));
-  CLOCHE_CHECK(read_part({"languages.yml", "", std::move(shipped), 1}, registry.languages_));
+  CLOCHE_CHECK(read_part({"languages.yml", "", std::move(shipped), 1}, registry.languages_, Source::shipped));
   for (const auto& [name, language] : registry.languages_) registry.shipped_.insert(name);
-  if (changes) CLOCHE_CHECK(read_part(*changes, registry.languages_));
+  if (changes) CLOCHE_CHECK(read_part(*changes, registry.languages_, Source::configuration));
   auto indexed = registry.index();
   if (!indexed) return fail(std::move(indexed).error().at(changes ? changes->file : "languages.yml"));
   return registry;

@@ -197,10 +197,12 @@ Task<Result<OneShotResult>> OneShot::run_code(OneShotCode code, Deadline deadlin
   }
   Program program;
   program.source = std::move(code.code);
-  CLOCHE_CO_TRY(ProgramPlan plan, plan_program(language, std::move(program)));
+  const LimitOverrides set = profile->empty() ? LimitOverrides() : (*manager_->find(*profile))->profile().limits_set;
+  CLOCHE_CO_TRY(ProgramPlan plan, plan_program(language, std::move(program), set));
   LimitOverrides limits;
-  const Bytes memory = code.memory.value_or(plan.run.limits.memory.value_or(default_memory));
-  const Bytes compile_memory = plan.compile ? plan.compile->limits.memory.value_or(memory) : memory;
+  const Bytes own_memory = plan.run.limits.memory.value_or(set.memory.value_or(default_memory));
+  const Bytes memory = code.memory.value_or(own_memory);
+  const Bytes compile_memory = plan.compile ? plan.compile->limits.memory.value_or(own_memory) : memory;
   limits.memory = std::max(memory, compile_memory);
   limits.cpus = code.cpus;
   limits.pids = plan.run.limits.pids;

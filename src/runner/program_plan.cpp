@@ -70,8 +70,50 @@ Result<MainFile> plan_source(const Language& language, Program& program) {
   return main;
 }
 
+// Those of a language that its profile's configuration says otherwise do not hold.
+StepLimits beneath_profile(StepLimits limits, const LimitOverrides& profile) {
+  if (profile.memory) limits.memory.reset();
+  if (profile.pids) limits.pids.reset();
+  if (profile.file_size) limits.file_size.reset();
+  return limits;
+}
+
+template <class T>
+void raise(std::optional<T>& value, const std::optional<T>& other) {
+  if (other && (!value || *value < *other)) value = other;
+}
+
+// A command of the caller's own may compile as well as run: it has the room that the larger of the two needs.
+StepLimits roomy(StepLimits run, const StepLimits& compile) {
+  raise(run.memory, compile.memory);
+  raise(run.pids, compile.pids);
+  raise(run.file_size, compile.file_size);
+  return run;
+}
+
 void append(std::vector<std::string>& to, const std::vector<std::string>& more) {
   to.insert(to.end(), more.begin(), more.end());
+}
+
+// Only the files and the command; what is done with them is the command's to say.
+Result<ProgramPlan> plan_command_alone(const Language& language, Program program, std::vector<std::string> command,
+                                       const LimitOverrides& profile) {
+  if (!program.source.empty()) {
+    CLOCHE_TRY(const SourceNames names, names_of(language, program.source));
+    const bool is_new = program.files.emplace(names.file, std::move(program.source)).second;
+    if (!is_new) return refused("the source is called " + names.file + ", and so is one of the files");
+  }
+  ProgramPlan plan;
+  plan.language = language;
+  plan.files = std::move(program.files);
+  plan.owner = CommandOwner::caller;
+  plan.run.argv = std::move(command);
+  append(plan.run.argv, program.arguments);
+  plan.run.env = language.env;
+  const StepLimits own = roomy(language.run_limits, language.compile_limits);
+  const StepLimits set = roomy(language.run_limits_set, language.compile_limits_set);
+  plan.run.limits = over(program.run_limits, over(set, beneath_profile(own, profile)));
+  return plan;
 }
 
 }  // namespace
@@ -113,22 +155,15 @@ Result<std::string> find_main_file(const Language& language, const FileTree& fil
   return refused("cannot tell which of the files holds the program; call it " + wanted);
 }
 
-StepLimits over(const StepLimits& limits, StepLimits beneath) {
-  if (limits.wall) beneath.wall = limits.wall;
-  if (limits.cpu) beneath.cpu = limits.cpu;
-  if (limits.memory) beneath.memory = limits.memory;
-  if (limits.pids) beneath.pids = limits.pids;
-  if (limits.file_size) beneath.file_size = limits.file_size;
-  if (limits.output) beneath.output = limits.output;
-  return beneath;
-}
-
-Result<ProgramPlan> plan_program(const Language& language, Program program) {
+Result<ProgramPlan> plan_program(const Language& language, Program program, const LimitOverrides& profile) {
   CLOCHE_CHECK(validate_tree(program.files));
   std::optional<std::vector<std::string>> command;
   if (!program.command.empty() && program.command != own_command) {
     command = command_argv(program.command);
     if (command->empty() || command->front().empty()) return refused("the command is empty");
+  }
+  if (command && program.command_alone) {
+    return plan_command_alone(language, std::move(program), std::move(*command), profile);
   }
   ProgramPlan plan;
   plan.language = language;
@@ -158,8 +193,13 @@ Result<ProgramPlan> plan_program(const Language& language, Program program) {
   }
   append(plan.run.argv, program.arguments);
   append(plan.zygote_argv, program.arguments);
-  plan.run.limits = over(program.run_limits, plan.run.limits);
-  if (plan.compile) plan.compile->limits = over(program.compile_limits, plan.compile->limits);
+  const auto limits_of = [&](const StepLimits& asked, const StepLimits& set, const StepLimits& own) {
+    return over(asked, over(set, beneath_profile(own, profile)));
+  };
+  plan.run.limits = limits_of(program.run_limits, language.run_limits_set, plan.run.limits);
+  if (plan.compile) {
+    plan.compile->limits = limits_of(program.compile_limits, language.compile_limits_set, plan.compile->limits);
+  }
   return plan;
 }
 

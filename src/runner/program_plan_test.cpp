@@ -99,6 +99,45 @@ TEST(PlanProgram, Limits_OfTheProgramStandOverTheLanguages) {
   EXPECT_EQ(c.compile->limits.memory, mib(256));
 }
 
+TEST(PlanProgram, CommandAlone_IsAllThatIsRun) {
+  Program program{.files = {{"a.c", "int main() {}"}, {"b.c", "int main() {}"}}};
+  program.command = "sh -c 'gcc b.c -o b && ./b'";
+  program.command_alone = true;
+  const ProgramPlan c = plan("c", program);
+  EXPECT_FALSE(c.compile);
+  EXPECT_THAT(c.run.argv, ElementsAre("sh", "-c", "gcc b.c -o b && ./b"));
+  EXPECT_EQ(c.owner, CommandOwner::caller);
+  EXPECT_EQ(c.files.size(), 2u);
+  EXPECT_EQ(c.run.limits.memory, mib(256)) << "as much as compiling needs";
+  program.command = "./a.out";
+  EXPECT_THAT(plan("c", program).run.argv, ElementsAre("./a.out"));
+  program.command = "CMD";
+  EXPECT_FALSE(plan_program(language("c"), program)) << "the language's own needs its main file";
+  const Program source{.source = "class A { void main() {} }", .command = "javac A.java", .command_alone = true};
+  EXPECT_TRUE(plan("java", source).files.contains("A.java"));
+}
+
+TEST(PlanProgram, LimitsOfAProfilesConfiguration_StandOverTheLanguagesOwn) {
+  LimitOverrides profile;
+  profile.memory = mib(8192);
+  const ProgramPlan c = *plan_program(language("c"), {.source = "x"}, profile);
+  EXPECT_EQ(c.run.limits.memory, std::nullopt) << "the sandbox's own";
+  EXPECT_EQ(c.compile->limits.memory, std::nullopt);
+  EXPECT_EQ(plan_program(language("java"), {.source = "class A {}"}, profile)->run.limits.pids, 128u)
+      << "not said there";
+  // What the caller or the configuration of the language says stands over both.
+  Program asks{.source = "x"};
+  asks.run_limits.memory = mib(99);
+  EXPECT_EQ(plan_program(language("c"), asks, profile)->run.limits.memory, mib(99));
+  Language configured = language("c");
+  configured.run_limits_set.memory = configured.run_limits.memory = mib(64);
+  const ProgramPlan both = *plan_program(configured, {.source = "x"}, profile);
+  EXPECT_EQ(both.run.limits.memory, mib(64));
+  EXPECT_EQ(both.compile->limits.memory, std::nullopt);
+  Program alone{.source = "x", .command = "true", .command_alone = true};
+  EXPECT_EQ(plan_program(language("c"), alone, profile)->run.limits.memory, std::nullopt);
+}
+
 TEST(PlanProgram, PathsThatLeaveTheWorkDirectory_AreRefused) {
   const std::string with_nul("a\0b", 3);
   for (const std::string& path : {"../x.py"s, "/etc/x"s, "a/../../x"s, ""s, "a//b"s, "./a"s, "a/"s, with_nul}) {

@@ -37,6 +37,22 @@ Result<Workplace> Workplace::find(pool::Manager& manager, const Language& langua
 
 const Profile& Workplace::options() const { return (*manager->find(profile))->profile(); }
 
+Status Workplace::check_asked(const StepLimits& asked) const {
+  const LimitOverrides& set = options().limits_set;
+  const auto beyond = [&](const char* name, const auto& value, const auto& most) {
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("a {} limit of {} was asked for; profile '{}' allows {}", name, value, profile, most));
+  };
+  if (asked.memory && set.memory && *asked.memory > *set.memory) {
+    return beyond("memory", to_string(*asked.memory), to_string(*set.memory));
+  }
+  if (asked.pids && set.pids && *asked.pids > *set.pids) return beyond("pids", *asked.pids, *set.pids);
+  if (asked.file_size && set.file_size && *asked.file_size > *set.file_size) {
+    return beyond("file_size", to_string(*asked.file_size), to_string(*set.file_size));
+  }
+  return {};
+}
+
 Status Workplace::validate(const StepLimits& limits) const {
   const auto wall = limits.wall.value_or(default_wall);
   const auto lent = options().pool.running_timeout;

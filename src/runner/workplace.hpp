@@ -27,6 +27,8 @@ struct Workplace {
   static Result<Workplace> find(pool::Manager& manager, const Language& language, std::string tenant);
 
   const Profile& options() const;
+  // Refuses what a caller asks for beyond the limits that the profile's configuration says.
+  Status check_asked(const StepLimits& asked) const;
   // Refuses a step that may take longer than sandboxes are lent for.
   Status validate(const StepLimits& limits) const;
   Task<Result<pool::Lease>> claim(StepLimits limits, Patience patience, Deadline deadline) const;

@@ -38,6 +38,16 @@ std::chrono::microseconds time_of(std::uint64_t microseconds) {
 
 Bytes bytes_of(std::uint64_t count) { return Bytes{std::min(count, largest_figure)}; }
 
+// As a shell says it: which program, and whether it was not found or cannot be run.
+std::string not_started_reason(const wire::ExecEnded& ended) {
+  constexpr std::string_view execute = "execute ";
+  const std::string why = std::generic_category().message(static_cast<int>(ended.error));
+  if (!ended.failed_step.starts_with(execute)) return ended.failed_step + ": " + why;
+  const std::string program = ended.failed_step.substr(execute.size());
+  const bool was_searched = program.find('/') == program.npos;
+  return program + ": " + (was_searched && ended.error == ENOENT ? "command not found" : why);
+}
+
 OutputTotals totals_of(const wire::LaneTotals& lane) { return {bytes_of(lane.produced), bytes_of(lane.dropped)}; }
 
 }  // namespace
@@ -61,7 +71,7 @@ Outcome classify(const wire::ExecEnded& ended, std::uint64_t oom_kills) {
       break;
     case wire::EndKind::not_started:
       outcome.exit_code = ended.error == ENOENT ? 127 : 126;
-      outcome.reason = ended.failed_step + ": " + std::generic_category().message(static_cast<int>(ended.error));
+      outcome.reason = not_started_reason(ended);
       break;
   }
   return outcome;

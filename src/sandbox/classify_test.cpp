@@ -58,10 +58,22 @@ TEST(Classify, KilledWithItsSandbox_HasTheSandboxesPeak) {
 }
 
 TEST(Classify, MissingProgram_IsNotStartedAs127) {
-  const auto outcome = classify({.end = wire::EndKind::not_started, .error = ENOENT, .failed_step = "execute"}, 0);
+  const auto outcome =
+      classify({.end = wire::EndKind::not_started, .error = ENOENT, .failed_step = "execute python"}, 0);
   EXPECT_EQ(outcome.ending, Ending::not_started);
   EXPECT_EQ(outcome.exit_code, 127);
-  EXPECT_EQ(outcome.reason, "execute: No such file or directory");
+  EXPECT_EQ(outcome.reason, "python: command not found");
+  const auto reason_of = [](int error, std::string step) {
+    return classify({.end = wire::EndKind::not_started,
+                     .error = static_cast<std::uint32_t>(error),
+                     .failed_step = std::move(step)},
+                    0)
+        .reason;
+  };
+  EXPECT_EQ(reason_of(ENOENT, "execute ./a.out"), "./a.out: No such file or directory");
+  EXPECT_EQ(reason_of(EACCES, "execute ./a.out"), "./a.out: Permission denied");
+  EXPECT_EQ(reason_of(EACCES, "execute main.py"), "main.py: Permission denied");
+  EXPECT_EQ(reason_of(ENOENT, "enter the work directory"), "enter the work directory: No such file or directory");
 }
 
 TEST(Classify, ProgramWithoutPermission_IsNotStartedAs126) {

@@ -66,7 +66,8 @@ Status validate(const ExecSpec& spec) {
 
 std::vector<std::string> environment(const ExecSpec& spec, const SandboxSpec& sandbox) {
   std::map<std::string, std::string> env{
-      {"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+      // The last is Cloche's own, for what the sandbox's root lacks: `python` where there is only `python3`.
+      {"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/.cloche/bin"},
       {"HOME", sandbox.work_dir},
       {"USER", "sandbox"},
       {"LANG", "C.UTF-8"},

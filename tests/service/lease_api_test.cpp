@@ -1,6 +1,7 @@
 // The autograder's lease interface over HTTP, as its stock client uses it.
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
 #include "core/task_group.hpp"
@@ -145,11 +146,21 @@ TEST_P(LeaseApi, BadInput_IsA4xxThatSaysWhat) {
     EXPECT_THAT(unknown.text("detail"), HasSubstr("Unsupported language: cobol"));
     auto broken = co_await call("POST", run, "{");
     EXPECT_EQ(broken.status, 422u);
+    // A language that is known, and that nothing here can run.
+    for (const char* path : {"/sandboxes/rust", "/sandboxes/ruby"}) {
+      auto without = co_await call("POST", path);
+      EXPECT_EQ(without.status, 422u);
+      EXPECT_THAT(without.text("detail"), HasSubstr("Unsupported language: ru"));
+      EXPECT_THAT(without.text("detail"), HasSubstr("c, cpp, python"));
+      EXPECT_THAT(without.text("detail"), HasSubstr("adds a profile `ru"));
+    }
     auto wrong = co_await call("POST", run, R"json({"command": 7})json");
-    EXPECT_EQ(wrong.status, 400u);
+    EXPECT_EQ(wrong.status, 422u);
     EXPECT_THAT(wrong.text("detail"), HasSubstr("command must be a string"));
     auto absurd = co_await call("POST", run, R"json({"command": "true", "timeout": 1e300})json");
-    EXPECT_EQ(absurd.status, 400u);
+    EXPECT_EQ(absurd.status, 422u);
+    auto huge = co_await call("GET", "/sandboxes/" + id + "/files?path=a&max_bytes=x");
+    EXPECT_EQ(huge.status, 422u);
     auto outside = co_await call("POST", "/sandboxes/" + id + "/prepare",
                                  R"json({"submission_files": {"a": {"filename": "../../etc/x", "content": ""}}})json");
     EXPECT_EQ(outside.status, 400u);
@@ -178,6 +189,168 @@ TEST_P(LeaseApi, Execute_RunsEachTestCaseAndTellsWhatHappened) {
     EXPECT_THAT(std::string(results[1].at("error_message").as_string()), HasSubstr("ZeroDivisionError"));
     auto unknown = co_await call("POST", "/api/v1/execute", R"json({"language": "cobol", "submission_files": []})json");
     EXPECT_EQ(unknown.status, 422u);
+  });
+}
+
+// One result of /api/v1/execute.
+struct ExecuteResult {
+  std::string output;
+  std::string category;
+  std::string error;
+};
+
+std::vector<ExecuteResult> results_of(const Answered& answered) {
+  std::vector<ExecuteResult> results;
+  EXPECT_EQ(answered.status, 200u) << answered.text("detail");
+  if (answered.status != 200) return results;
+  for (const json::value& each : answered.body.at("results").as_array()) {
+    const json::value& error = each.at("error_message");
+    results.push_back({std::string(each.at("output").as_string()), std::string(each.at("category").as_string()),
+                       error.is_null() ? "" : std::string(error.as_string())});
+  }
+  return results;
+}
+
+std::string submission(const char* language, json::object files, const char* command) {
+  json::array list;
+  for (const auto& [name, content] : files) list.push_back(json::object{{"filename", name}, {"content", content}});
+  return json::serialize(
+      json::object{{"language", language}, {"submission_files", list}, {"program_command", command}});
+}
+
+TEST_P(LeaseApi, ProgramCommand_RunsAlone) {
+  serve([this]() -> Task<> {
+    const json::object needs_flag = {
+        {"main.c", "#include <stdio.h>\nint main() { printf(\"%d\\n\", N); return 0; }\n"}};
+    const std::string with_flag = submission("c", needs_flag, "sh -c \"gcc -DN=5 main.c -o main && ./main\"");
+    auto flag = co_await call("POST", "/api/v1/execute", with_flag);
+    const auto told = results_of(flag);
+    EXPECT_EQ(told.size(), 1u);
+    if (told.size() == 1) {
+      EXPECT_EQ(told[0].output, "5\n") << told[0].error;
+      EXPECT_EQ(told[0].category, "success");
+      EXPECT_TRUE(flag.body.at("results").at(0).at("error_message").is_null());
+    }
+    // Two programs: the command says which.
+    const json::object two = {{"a.c", "int main() { return 1; }"}, {"b.c", "int main() { return 0; }"}};
+    auto second = co_await call("POST", "/api/v1/execute", submission("c", two, "sh -c 'gcc b.c -o b && ./b'"));
+    for (const auto& each : results_of(second)) EXPECT_EQ(each.category, "success") << each.error;
+    // Nothing was compiled before it.
+    auto none = co_await call("POST", "/api/v1/execute", submission("c", two, "./a.out"));
+    for (const auto& each : results_of(none)) {
+      EXPECT_EQ(each.category, "runtime_error");
+      EXPECT_EQ(each.error, "Runtime error occurred: ./a.out: No such file or directory");
+    }
+    // A compiler that fails is a compilation error, called by a shell or without one.
+    for (const char* command : {"gcc main.c -o main", "sh -c \"gcc main.c -o main && ./main\""}) {
+      auto broken = co_await call("POST", "/api/v1/execute", submission("c", needs_flag, command));
+      for (const auto& each : results_of(broken)) {
+        EXPECT_EQ(each.category, "compilation_error") << command;
+        EXPECT_THAT(each.error, testing::StartsWith("Compilation failed: ")) << command;
+        EXPECT_THAT(each.error, HasSubstr("undeclared")) << command;
+      }
+    }
+  });
+}
+
+TEST_P(LeaseApi, OutputOfExecute_IsStdoutAndStderr) {
+  serve([this]() -> Task<> {
+    const json::object files = {
+        {"main.py", "import sys\nx = input()\nprint(x)\nprint('e', file=sys.stderr)\nsys.exit(int(x))\n"}};
+    json::object body = json::parse(submission("python", files, "python main.py")).as_object();
+    body["test_cases"] = json::array{json::array{"0"}, json::array{"3"}};
+    auto ran = co_await call("POST", "/api/v1/execute", json::serialize(body));
+    const auto told = results_of(ran);
+    EXPECT_EQ(told.size(), 2u);
+    if (told.size() != 2) co_return;
+    EXPECT_EQ(told[0].output, "0\n\ne\n");
+    EXPECT_EQ(told[0].category, "success");
+    EXPECT_EQ(told[1].output, "3\n\ne\n");
+    EXPECT_EQ(told[1].error, "Runtime error occurred: e\n");
+    const json::value& second = ran.body.at("results").at(1);
+    EXPECT_EQ(second.at("stdout").as_string(), "3\n");
+    EXPECT_EQ(second.at("stderr").as_string(), "e\n");
+    EXPECT_EQ(second.at("exit_code").as_int64(), 3);
+    // Our own compile step, where no command is given: each case ends as compiling did.
+    const json::object broken = {{"main.c", "int main() { return N; }"}};
+    json::object own = json::parse(submission("c", broken, "CMD")).as_object();
+    own["test_cases"] = json::array{json::array{}, json::array{}};
+    auto compiled = co_await call("POST", "/api/v1/execute", json::serialize(own));
+    const auto failures = results_of(compiled);
+    EXPECT_EQ(failures.size(), 2u);
+    for (const auto& each : failures) {
+      EXPECT_EQ(each.category, "compilation_error");
+      EXPECT_THAT(each.error, testing::StartsWith("Compilation failed: main.c: In function"));
+      EXPECT_EQ("Compilation failed: " + each.output, each.error);
+    }
+  });
+}
+
+TEST_P(LeaseApi, ProgramCommandThatTakesTooLong_IsATimeoutInTheWordsItsClientsKnow) {
+  // Thirty seconds, but within what sandboxes are lent for.
+  serve(5s, [this]() -> Task<> {
+    const json::object files = {{"main.py", "print('so far', flush=True)\nwhile True: pass"}};
+    auto ran = co_await call("POST", "/api/v1/execute", submission("python", files, "python3 main.py"));
+    for (const auto& each : results_of(ran)) {
+      EXPECT_EQ(each.category, "timeout");
+      EXPECT_EQ(each.output, "so far\n\nExecution timed out after 4.5 seconds");
+      EXPECT_EQ(each.error, "Execution timed out: Execution timed out after 4.5 seconds");
+    }
+  });
+}
+
+TEST_P(LeaseApi, LimitsOfTheProfile_StandOverThoseOfTheLanguage) {
+  adjust_ = [](server::ServiceOptions& options) {
+    for (Profile& profile : options.config.manager.profiles) {
+      profile.sandbox.limits.memory = mib(400);
+      profile.limits_set.memory = mib(400);
+    }
+  };
+  serve([this]() -> Task<> {
+    // More than the language's own 128 MiB.
+    const json::object files = {{"main.py", "x = bytearray(250 << 20)\nprint(len(x) >> 20)"}};
+    for (const char* command : {"CMD", "python3 main.py"}) {
+      auto ran = co_await call("POST", "/api/v1/execute", submission("python", files, command));
+      for (const auto& each : results_of(ran)) {
+        EXPECT_EQ(each.output, "250\n") << each.error;
+        EXPECT_EQ(each.category, "success") << command;
+      }
+    }
+  });
+}
+
+TEST_P(LeaseApi, Python_IsThereWhereverPython3Is) {
+  serve([this]() -> Task<> {
+    const std::string id = co_await lend("python");
+    for (const char* command :
+         {"python -c 'print(6 * 7)'", "sh -c \"python -c 'print(6 * 7)'\"", "python3 -c 'print(6 * 7)'",
+          "env python -c 'import subprocess, sys; subprocess.run([sys.executable, \"-c\", \"print(42)\"])'"}) {
+      auto ran =
+          co_await call("POST", "/sandboxes/" + id + "/run", json::serialize(json::object{{"command", command}}));
+      EXPECT_EQ(ran.text("stdout"), "42\n") << command << ran.text("stderr");
+    }
+    auto missing = co_await call("POST", "/sandboxes/" + id + "/run", R"json({"command": "no-such-program"})json");
+    EXPECT_EQ(missing.number("exit_code"), 127);
+    EXPECT_EQ(missing.text("stderr"), "no-such-program: command not found");
+  });
+}
+
+TEST_P(LeaseApi, BodiesThatCannotBeRead_HaveTheStatusThatFits) {
+  serve([this]() -> Task<> {
+    const std::string id = co_await lend("python");
+    for (const std::string& path : {"/sandboxes/" + id + "/run", std::string("/api/v1/execute")}) {
+      http::Request request;
+      request.method = "POST";
+      request.target = path;
+      request.fields = {{"Content-Type", "text/plain"}};
+      request.body = "{}";
+      auto plain = co_await client_->send(std::move(request), Deadline::after(60s));
+      EXPECT_EQ(plain->status, 415u) << path;
+      EXPECT_EQ(plain->body, R"json({"detail":"the body must have the Content-Type application/json"})json");
+      auto broken = co_await call("POST", path, "{");
+      EXPECT_EQ(broken.status, 422u) << path;
+      EXPECT_NE(broken.text("detail"), "");
+    }
   });
 }
 

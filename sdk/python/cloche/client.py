@@ -254,7 +254,7 @@ class Client(ClientBase):
 
     def lease(self, language: str) -> Lease:
         """A sandbox of the language's pool. At the pool's limit raises `SandboxResourceError`."""
-        return Lease(self, language, self._send(service_calls.lend(language)))
+        return Lease(self, language, *self._send(service_calls.lend(language)))
 
     # The service
 

@@ -20,8 +20,9 @@ class Lease:
     ...     print(lease.run_batch(["hello"], "python3 main.py").stdout)
     """
 
-    def __init__(self, client: "Client", language: str, sandbox_id: str) -> None:
+    def __init__(self, client: "Client", language: str, sandbox_id: str, name: str = "") -> None:
         self._client, self.language, self.sandbox_id = client, language, sandbox_id
+        self.name = name or sandbox_id
         self._held = True
 
     def __repr__(self) -> str:

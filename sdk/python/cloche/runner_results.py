@@ -35,13 +35,17 @@ def same_lines(one: str, other: str) -> bool:
 
 @dataclass(frozen=True)
 class CaseResult:
-    """`category` is as in `Result`. `passed`: a success, with the output that was expected where one was given."""
+    """`category` is as in `Result`. `output` is stdout, then a line feed and stderr, without what is empty. `passed`: a
+    success, with the stdout that was expected where one was given."""
 
     output: str
     category: str
     error_message: Optional[str]
     execution_time: float
     passed: bool
+    stdout: str = ""
+    stderr: str = ""
+    exit_code: int = 0
 
     @property
     def ok(self) -> bool:
@@ -50,8 +54,9 @@ class CaseResult:
     @classmethod
     def from_json(cls, told: Json, case: Optional[Case]) -> "CaseResult":
         expected = case.expected if case else None
-        passed = told["category"] == "success" and (expected is None or same_lines(told["output"], expected))
-        return cls(told["output"], told["category"], told["error_message"], told["execution_time"], passed)
+        passed = told["category"] == "success" and (expected is None or same_lines(told["stdout"], expected))
+        return cls(told["output"], told["category"], told["error_message"], told["execution_time"], passed,
+                   told["stdout"], told["stderr"], told["exit_code"])
 
 
 @dataclass(frozen=True)

@@ -74,12 +74,14 @@ def run_code(language: str, code: Optional[str], files: Optional[Mapping[str, st
 
 # Leases
 
-def lend(language: str) -> Call[str]:
-    def read(answer: Answer) -> str:
+def lend(language: str) -> Call[tuple[str, str]]:
+    """The id of the lease, and what the sandbox is called."""
+    def read(answer: Answer) -> tuple[str, str]:
         if answer.status == 400:
             raise SandboxResourceError(str(answer.json().get("detail")), code="limit_reached", status=400,
                                        request_id=answer.headers.get("x-request-id"))
-        return str(answer.json()["sandbox_id"])
+        lent = answer.json()
+        return str(lent["sandbox_id"]), str(lent.get("name") or lent["sandbox_id"])
     return Call("POST", f"/sandboxes/{quoted(language)}", read, good=(200, 400), work_time=60)
 
 

@@ -6,6 +6,7 @@
 #include "api/json_object.hpp"
 #include "api/leases/bodies.hpp"
 #include "core/utf8.hpp"
+#include "runner/command_step.hpp"
 
 namespace cloche::api {
 
@@ -33,14 +34,65 @@ Result<std::vector<TestCase>> read_cases(JsonObject& body) {
   return cases;
 }
 
-json::object to_result(const std::string& out, Category category, const std::string& error,
-                       std::chrono::microseconds wall) {
+std::string_view title_of(Category category) {
+  switch (category) {
+    case Category::compilation_error: return "Compilation failed";
+    case Category::runtime_error: return "Runtime error occurred";
+    case Category::timeout: return "Execution timed out";
+    case Category::system_error: return "System error occurred";
+    case Category::success: break;
+  }
+  return "";
+}
+
+// What a program printed, and how it ended.
+struct Ended {
+  Category category;
+  std::string_view out;
+  std::string_view err;
+  int exit_code;
+  std::chrono::microseconds wall;
+};
+
+// `output` is what was printed on stdout, then a line feed and what was printed on stderr, without what is empty.
+json::object to_result(const Ended& ended) {
+  std::string output(ended.out);
+  if (!ended.out.empty() && !ended.err.empty()) output += '\n';
+  output += ended.err;
+  json::value error;
+  if (ended.category != Category::success) {
+    std::string words(title_of(ended.category));
+    if (!ended.err.empty()) words.append(": ").append(ended.err);
+    error = to_utf8(words);
+  }
   json::object result;
-  result["output"] = to_utf8(out);
-  result["category"] = to_string(category);
-  result["error_message"] = error.empty() ? json::value() : json::value(to_utf8(error));
-  result["execution_time"] = std::chrono::duration<double>(wall).count();
+  result["output"] = to_utf8(output);
+  result["category"] = to_string(ended.category);
+  result["error_message"] = std::move(error);
+  result["execution_time"] = std::chrono::duration<double>(ended.wall).count();
+  result["stdout"] = to_utf8(ended.out);
+  result["stderr"] = to_utf8(ended.err);
+  result["exit_code"] = ended.exit_code;
   return result;
+}
+
+json::object result_of(const CaseReport& report, std::chrono::milliseconds wall) {
+  std::string err = report.err;
+  runner::tell_forced_end(err, report.cause, report.outcome, wall);
+  if (report.category == Category::system_error && err.empty()) err = report.reason;
+  const int exit_code = report.cause == Cause::wall ? runner::timed_out_code : report.outcome.exit_code;
+  return to_result({report.category, report.out, err, exit_code, report.outcome.wall});
+}
+
+json::object result_of_compiling(const Report& report) {
+  std::string err = report.compile.err;
+  const bool says_why = report.cause == Cause::exit_code && !(err.empty() && report.compile.out.empty());
+  if (!says_why) {
+    if (!err.empty() && !err.ends_with('\n')) err += '\n';
+    err += report.reason;
+  }
+  const Outcome& outcome = report.compile.outcome;
+  return to_result({report.category, report.compile.out, err, outcome.exit_code, outcome.wall});
 }
 
 }  // namespace
@@ -52,21 +104,18 @@ Result<Submission> read_submission(const json::value& value) {
   CLOCHE_TRY(submission.program.files, read_submission_files(value));
   CLOCHE_TRY(submission.program.command, body.text("program_command", ""));
   if (submission.program.command == "CMD") submission.program.command.clear();
+  submission.program.command_alone = !submission.program.command.empty();
   CLOCHE_TRY(submission.cases, read_cases(body));
   CLOCHE_TRY(submission.assets, read_assets(value, "assets"));
   return submission;
 }
 
-json::object to_results(const Report& report) {
+json::object to_results(const Report& report, std::chrono::milliseconds wall) {
   json::array results;
-  if (report.compile.ran && report.category == Category::compilation_error) {
-    const std::string& words = report.compile.err.empty() ? report.compile.out : report.compile.err;
-    results.push_back(to_result("", report.category, words, report.compile.outcome.wall));
-  }
-  for (const CaseReport& each : report.cases) {
-    const bool fine = each.category == Category::success;
-    const std::string error = fine ? "" : each.err.empty() ? each.reason : each.err;
-    results.push_back(to_result(each.out, each.category, error, each.outcome.wall));
+  for (const CaseReport& each : report.cases) results.push_back(result_of(each, wall));
+  // Where there is no program to run, each of the cases ended as compiling did.
+  for (std::uint32_t i = 0; report.cases.empty() && i < std::max(1U, report.skipped); ++i) {
+    results.push_back(result_of_compiling(report));
   }
   json::object body;
   body["results"] = std::move(results);

@@ -12,7 +12,8 @@ namespace cloche::api {
 //  "assets": []}
 Result<Submission> read_submission(const boost::json::value& body);
 
-// {"results": [{"output", "category", "error_message", "execution_time"}]}
-boost::json::object to_results(const Report& report);
+// {"results": [{"output", "category", "error_message", "execution_time", "stdout", "stderr", "exit_code"}]}, one for
+// each case. `wall` is how long each of them might take.
+boost::json::object to_results(const Report& report, std::chrono::milliseconds wall);
 
 }  // namespace cloche::api

@@ -4,7 +4,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
-#include "api/errors.hpp"
+#include "api/detail.hpp"
 #include "api/json_object.hpp"
 #include "api/leases/bodies.hpp"
 #include "api/leases/execute_body.hpp"
@@ -18,34 +18,25 @@ using http::Exchange;
 
 // Files travel in JSON, base64 among them.
 constexpr http::JsonLimits body_limits{.size = mib(64), .depth = 16};
+constexpr std::chrono::milliseconds default_execute_wall{30'000};
 
-unsigned status_of(const Error& error) {
-  if (error.code == ErrorCode::limit_reached) return 400;
-  return answer_for(error.code).status;
-}
+// What a route answers.
+using Answer = DetailResult<json::object>;
 
-Task<> answer_detail(Exchange& exchange, unsigned status, std::string detail) {
-  json::object body;
-  body["detail"] = status == 500 ? "something failed inside" : detail;
-  http::Fields fields;
-  fields.emplace_back("Content-Type", "application/json");
-  if (status == 503) fields.emplace_back("Retry-After", "1");
-  std::string text = json::serialize(body);
-  [[maybe_unused]] auto sent = co_await exchange.respond(status, std::move(fields), std::move(text));
-}
-
-Task<> answer_failure(Exchange& exchange, Error error) {
-  log_failure(exchange, error);
-  co_await answer_detail(exchange, status_of(error), std::move(error.message));
-}
-
-Task<> answer(Exchange& exchange, Result<json::object> body) {
+Task<> answer(Exchange& exchange, Answer body) {
   if (!body) {
-    Error error = std::move(body).error();
-    co_await answer_failure(exchange, std::move(error));
+    DetailError error = std::move(body).error();
+    co_await answer_detail_error(exchange, std::move(error));
     co_return;
   }
   [[maybe_unused]] auto sent = co_await http::respond_json(exchange, 200, *body);
+}
+
+// What is no JSON is 422; what could not be read has a status of its own, which answer_detail_error knows.
+Task<DetailResult<json::value>> read_lease_body(Exchange& exchange) {
+  auto body = co_await http::read_json(exchange, body_limits);
+  if (!body) co_return unprocessable(std::move(body).error());
+  co_return std::move(*body);
 }
 
 json::object success() {
@@ -54,44 +45,49 @@ json::object success() {
   return body;
 }
 
-Task<Result<json::object>> prepare(std::shared_ptr<LeaseBook::Entry> entry, json::value body) {
-  CLOCHE_CO_TRY(FileTree files, read_submission_files(body));
-  auto prepared = co_await entry->container->prepare_workdir(std::move(files));
+// What a route does with the body in a lease.
+using LeaseWork = std::function<Task<Answer>(std::shared_ptr<LeaseBook::Entry>, json::value)>;
+
+Task<Answer> prepare(std::shared_ptr<LeaseBook::Entry> entry, json::value body) {
+  auto files = read_submission_files(body);
+  if (!files) co_return unprocessable(std::move(files).error());
+  auto prepared = co_await entry->container->prepare_workdir(std::move(*files));
   if (!prepared) co_return fail(std::move(prepared).error());
   co_return success();
 }
 
-Task<Result<json::object>> inject(std::shared_ptr<LeaseBook::Entry> entry, json::value body) {
-  CLOCHE_CO_TRY(auto assets, read_assets(body, "resolved_assets"));
-  auto injected = co_await entry->container->inject_assets(std::move(assets));
+Task<Answer> inject(std::shared_ptr<LeaseBook::Entry> entry, json::value body) {
+  auto assets = read_assets(body, "resolved_assets");
+  if (!assets) co_return unprocessable(std::move(assets).error());
+  auto injected = co_await entry->container->inject_assets(std::move(*assets));
   if (!injected) co_return fail(std::move(injected).error());
   co_return success();
 }
 
-Task<Result<json::object>> run(std::shared_ptr<LeaseBook::Entry> entry, json::value body) {
-  CLOCHE_CO_TRY(CommandCall call, read_command(body));
-  auto ran = co_await entry->container->run_command(std::move(call.command), std::move(call.options));
+Task<Answer> run(std::shared_ptr<LeaseBook::Entry> entry, json::value body) {
+  auto call = read_command(body);
+  if (!call) co_return unprocessable(std::move(call).error());
+  auto ran = co_await entry->container->run_command(std::move(call->command), std::move(call->options));
   if (!ran) co_return fail(std::move(ran).error());
   co_return to_json(*ran);
 }
 
-Task<Result<json::object>> run_batch(std::shared_ptr<LeaseBook::Entry> entry, json::value body) {
-  CLOCHE_CO_TRY(BatchCall call, read_batch(body));
-  auto ran =
-      co_await entry->container->run_commands(std::move(call.lines), std::move(call.program), std::move(call.options));
+Task<Answer> run_batch(std::shared_ptr<LeaseBook::Entry> entry, json::value body) {
+  auto call = read_batch(body);
+  if (!call) co_return unprocessable(std::move(call).error());
+  auto ran = co_await entry->container->run_commands(std::move(call->lines), std::move(call->program),
+                                                     std::move(call->options));
   if (!ran) co_return fail(std::move(ran).error());
   co_return to_json(*ran);
 }
 
-Task<Result<json::object>> request(std::shared_ptr<LeaseBook::Entry> entry, json::value body) {
-  CLOCHE_CO_TRY(AppRequest call, read_app_request(body));
-  auto answered = co_await entry->container->make_request(std::move(call));
+Task<Answer> request(std::shared_ptr<LeaseBook::Entry> entry, json::value body) {
+  auto call = read_app_request(body);
+  if (!call) co_return unprocessable(std::move(call).error());
+  auto answered = co_await entry->container->make_request(std::move(*call));
   if (!answered) co_return fail(std::move(answered).error());
   co_return to_json(*answered);
 }
-
-// What a route does with the body in a lease.
-using LeaseWork = std::function<Task<Result<json::object>>(std::shared_ptr<LeaseBook::Entry>, json::value)>;
 
 // A place among the tenant's runs, leases, file operations. Where there is none the answer has been given, and the
 // error says so.
@@ -107,109 +103,103 @@ Task<Result<auth::QuotaTicket>> take_ticket(auth::Quotas& quotas, auth::Quota qu
 
 Task<Status> work_in_lease(LeaseBook& book, auth::Quotas& quotas, auth::Quota counted, const LeaseWork& work,
                            Call& call) {
-  auto entry = book.find(std::string(call.path["id"]), call.principal.tenant);
-  if (!entry) {
-    co_await answer_detail(call.exchange, 404, entry.error().message);
-    co_return Status{};
-  }
-  auto body = co_await http::read_json(call.exchange, body_limits);
+  CLOCHE_CO_TRY(auto entry, book.find(std::string(call.path["id"]), call.principal.tenant));
+  auto body = co_await read_lease_body(call.exchange);
   if (!body) {
-    const unsigned status = body.error().code == ErrorCode::limit_reached ? 413 : 422;
-    co_await answer_detail(call.exchange, status, body.error().message);
+    DetailError error = std::move(body).error();
+    co_await answer_detail_error(call.exchange, std::move(error));
     co_return Status{};
   }
   CLOCHE_CO_TRY(const auth::QuotaTicket ticket, co_await take_ticket(quotas, counted, call));
-  auto done = co_await work(std::move(*entry), std::move(*body));
+  auto done = co_await work(std::move(entry), std::move(*body));
   co_await answer(call.exchange, std::move(done));
   co_return Status{};
 }
 
-// One that is there for the caller's tenant.
-Result<Language> find_language(const runner::CodeRunner& runner, const Call& call, std::string_view name) {
-  return runner.languages().find_for(runner.manager().access(), call.principal.tenant, name);
+Task<Answer> lend(LeaseBook& book, Language language, std::string tenant, auth::QuotaTicket ticket) {
+  auto id = co_await book.lend(std::move(language), tenant, std::move(ticket));
+  if (!id) {
+    // Its clients know a pool that has no more as a 400.
+    if (id.error().code == ErrorCode::limit_reached) co_return std::unexpected(DetailError(400, std::move(id).error()));
+    co_return fail(std::move(id).error());
+  }
+  json::object body;
+  body["sandbox_id"] = *id;
+  if (const auto entry = book.find(*id, tenant)) body["name"] = (*entry)->lease->spec().name;
+  co_return body;
 }
 
-Task<Status> lend(LeaseBook& book, const runner::CodeRunner& runner, auth::Quotas& quotas, Call& call) {
-  const auto language = find_language(runner, call, call.path["language"]);
+Task<Status> lend_call(LeaseBook& book, runner::CodeRunner& runner, auth::Quotas& quotas, Call& call) {
+  std::string tenant = call.principal.tenant;
+  auto language = runner.find_served(call.path["language"], tenant);
   if (!language) {
-    co_await answer_detail(call.exchange, 422, language.error().message);
+    co_await answer(call.exchange, unprocessable(std::move(language).error()));
     co_return Status{};
   }
   book.forget_ended();
   CLOCHE_CO_TRY(auth::QuotaTicket ticket, co_await take_ticket(quotas, auth::Quota::leases, call));
-  std::string tenant = call.principal.tenant;
-  auto id = co_await book.lend(*language, std::move(tenant), std::move(ticket));
-  if (!id) {
-    Error error = std::move(id).error();
-    co_await answer_failure(call.exchange, std::move(error));
-    co_return Status{};
-  }
-  json::object body;
-  body["sandbox_id"] = *id;
-  co_await answer(call.exchange, std::move(body));
+  auto lent = co_await lend(book, std::move(*language), std::move(tenant), std::move(ticket));
+  co_await answer(call.exchange, std::move(lent));
   co_return Status{};
 }
 
-Task<Status> read_out(LeaseBook& book, auth::Quotas& quotas, Call& call) {
-  Exchange& exchange = call.exchange;
-  auto entry = book.find(std::string(call.path["id"]), call.principal.tenant);
-  if (!entry) {
-    co_await answer_detail(exchange, 404, entry.error().message);
-    co_return Status{};
-  }
-  const auto query = exchange.query();
-  const auto wanted = query ? read_file_query(*query) : Result<FileQuery>(std::unexpected(query.error()));
-  if (!wanted) {
-    co_await answer_detail(exchange, 422, wanted.error().message);
-    co_return Status{};
-  }
-  CLOCHE_CO_TRY(const auth::QuotaTicket ticket, co_await take_ticket(quotas, auth::Quota::files, call));
-  auto file = co_await (*entry)->container->extract_file(wanted->path, wanted->most);
+Task<Answer> read_out(std::shared_ptr<LeaseBook::Entry> entry, Result<http::Query> query) {
+  auto wanted = query ? read_file_query(*query) : Result<FileQuery>(std::unexpected(std::move(query).error()));
+  if (!wanted) co_return unprocessable(std::move(wanted).error());
+  auto file = co_await entry->container->extract_file(wanted->path, wanted->most);
   if (!file) {
-    Error error = std::move(file).error();
-    co_await answer_failure(exchange, std::move(error));
-    co_return Status{};
+    // Larger than `max_bytes`: nothing that trying again would help.
+    const bool is_large = file.error().code == ErrorCode::limit_reached;
+    if (is_large) co_return std::unexpected(DetailError(400, std::move(file).error()));
+    co_return fail(std::move(file).error());
   }
-  co_await answer(exchange, to_json(*file));
+  co_return to_json(*file);
+}
+
+Task<Status> read_out_call(LeaseBook& book, auth::Quotas& quotas, Call& call) {
+  CLOCHE_CO_TRY(auto entry, book.find(std::string(call.path["id"]), call.principal.tenant));
+  CLOCHE_CO_TRY(const auth::QuotaTicket ticket, co_await take_ticket(quotas, auth::Quota::files, call));
+  auto query = call.exchange.query();
+  auto read = co_await read_out(std::move(entry), std::move(query));
+  co_await answer(call.exchange, std::move(read));
   co_return Status{};
 }
 
-Task<Status> execute(runner::CodeRunner& runner, auth::Quotas& quotas, Call& call) {
-  Exchange& exchange = call.exchange;
-  auto body = co_await http::read_json(exchange, body_limits);
-  if (!body) {
-    co_await answer_detail(exchange, 422, body.error().message);
-    co_return Status{};
-  }
-  auto submission = read_submission(*body);
-  if (!submission) {
-    co_await answer_detail(exchange, 422, submission.error().message);
-    co_return Status{};
-  }
-  if (auto known = find_language(runner, call, submission->program.language); !known) {
-    co_await answer_detail(exchange, 422, known.error().message);
-    co_return Status{};
-  }
-  submission->tenant = call.principal.tenant;
-  CLOCHE_CO_TRY(const auth::QuotaTicket ticket, co_await take_ticket(quotas, auth::Quota::runs, call));
+// How long a run may take: as the configuration says for the language, else as long as these clients expect, within
+// what sandboxes are lent for.
+std::chrono::milliseconds wall_of(const Language& language, const Profile& profile) {
+  const auto lent = profile.pool.running_timeout;
+  return language.run_limits_set.wall.value_or(std::min(default_execute_wall, lent - lent / 10));
+}
+
+Task<Answer> execute(runner::CodeRunner& runner, std::string tenant, json::value body) {
+  auto submission = read_submission(body);
+  if (!submission) co_return unprocessable(std::move(submission).error());
+  auto language = runner.find_served(submission->program.language, tenant);
+  if (!language) co_return unprocessable(std::move(language).error());
+  CLOCHE_CO_TRY(const auto place, runner::Workplace::find(runner.manager(), *language, tenant));
+  const auto wall = wall_of(*language, place.options());
+  submission->program.run_limits.wall = wall;
+  submission->tenant = std::move(tenant);
   auto report = co_await runner.run(std::move(*submission));
-  if (!report) {
-    Error error = std::move(report).error();
-    co_await answer_failure(exchange, std::move(error));
+  if (!report) co_return fail(std::move(report).error());
+  co_return to_results(*report, wall);
+}
+
+Task<Status> execute_call(runner::CodeRunner& runner, auth::Quotas& quotas, Call& call) {
+  auto body = co_await read_lease_body(call.exchange);
+  if (!body) {
+    DetailError error = std::move(body).error();
+    co_await answer_detail_error(call.exchange, std::move(error));
     co_return Status{};
   }
-  co_await answer(exchange, to_results(*report));
+  CLOCHE_CO_TRY(const auth::QuotaTicket ticket, co_await take_ticket(quotas, auth::Quota::runs, call));
+  std::string tenant = call.principal.tenant;
+  auto done = co_await execute(runner, std::move(tenant), std::move(*body));
+  co_await answer(call.exchange, std::move(done));
   co_return Status{};
 }
 
-Task<Status> end_lease(Exchange& exchange, Status ended) {
-  Result<json::object> body = success();
-  if (!ended) body = fail(std::move(ended).error());
-  co_await answer(exchange, std::move(body));
-  co_return Status{};
-}
-
-// An admin sees all pools, a tenant those that it may use.
 json::object stats_of(const pool::Manager& manager, const auth::Principal& principal) {
   json::object all;
   for (const auto& [name, stats] : manager.stats()) {
@@ -229,8 +219,13 @@ json::object stats_of(const pool::Manager& manager, const auth::Principal& princ
 }
 
 Task<Status> tell_stats(Call& call, const pool::Manager& manager) {
-  Result<json::object> stats = stats_of(manager, call.principal);
-  co_await answer(call.exchange, std::move(stats));
+  co_await answer(call.exchange, stats_of(manager, call.principal));
+  co_return Status{};
+}
+
+Task<Status> end_lease(Exchange& exchange, Status ended) {
+  if (!ended) co_return ended;
+  co_await answer(exchange, success());
   co_return Status{};
 }
 
@@ -246,14 +241,14 @@ void add_lease_routes(http::Router<http::RouteHandler>& router, const FrontDoor&
       return work_in_lease(book, quotas, counted, work, call);
     });
   };
-  add("POST", "/sandboxes/{language}",
-      [&book, &runner, &quotas](Call& call) { return lend(book, runner, quotas, call); });
+  add("POST", "/sandboxes/{language}", 
+      [&book, &runner, &quotas](Call& call) { return lend_call(book, runner, quotas, call); });
   add_work("/sandboxes/{id}/prepare", auth::Quota::files, prepare);
   add_work("/sandboxes/{id}/inject", auth::Quota::files, inject);
   add_work("/sandboxes/{id}/run", auth::Quota::runs, run);
   add_work("/sandboxes/{id}/run-batch", auth::Quota::runs, run_batch);
   add_work("/sandboxes/{id}/request", auth::Quota::connections, request);
-  add("GET", "/sandboxes/{id}/files", [&book, &quotas](Call& call) { return read_out(book, quotas, call); });
+  add("GET", "/sandboxes/{id}/files", [&book, &quotas](Call& call) { return read_out_call(book, quotas, call); });
   // The same paths as those of {language} above, and so the same name.
   add("DELETE", "/sandboxes/{language}", [&book](Call& call) {
     auto ended = book.give_back(std::string(call.path["language"]), call.principal.tenant);
@@ -264,7 +259,7 @@ void add_lease_routes(http::Router<http::RouteHandler>& router, const FrontDoor&
     return end_lease(call.exchange, std::move(ended));
   });
   add("GET", "/stats", [&runner](Call& call) { return tell_stats(call, runner.manager()); });
-  add("POST", "/api/v1/execute", [&runner, &quotas](Call& call) { return execute(runner, quotas, call); });
+  add("POST", "/api/v1/execute", [&runner, &quotas](Call& call) { return execute_call(runner, quotas, call); });
 }
 
 }  // namespace cloche::api

@@ -44,6 +44,7 @@ struct Entry {
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
   std::string_view content;
+  std::string link;  // where a symbolic link leads
 };
 
 Status add(Writer& writer, const Entry& wanted) {
@@ -54,6 +55,7 @@ Status add(Writer& writer, const Entry& wanted) {
   archive_entry_set_gid(entry.get(), wanted.gid);
   archive_entry_set_size(entry.get(), static_cast<la_int64_t>(wanted.content.size()));
   archive_entry_set_mtime(entry.get(), 0, 0);
+  if (!wanted.link.empty()) archive_entry_set_symlink(entry.get(), wanted.link.c_str());
   const bool written = archive_write_header(writer.handle.get(), entry.get()) == ARCHIVE_OK &&
                        archive_write_data(writer.handle.get(), wanted.content.data(), wanted.content.size()) ==
                            static_cast<la_ssize_t>(wanted.content.size());
@@ -83,7 +85,7 @@ Result<std::shared_ptr<const AgentProgram>> load_agent(const std::string& path) 
 
 ImageLayout layout_of(const SandboxSpec& spec) { return ImageLayout{spec.work_dir, spec.uid, spec.gid}; }
 
-Result<std::string> make_archive(const AgentProgram& agent, const ImageLayout& layout) {
+Result<std::string> make_archive(const AgentProgram& agent, const ImageLayout& layout, const OtherNames& names) {
   Writer writer;
   writer.bytes.reserve(agent.bytes.size() + (64 << 10));
   archive_write_set_format_gnutar(writer.handle.get());
@@ -93,6 +95,11 @@ Result<std::string> make_archive(const AgentProgram& agent, const ImageLayout& l
   }
   CLOCHE_CHECK(add(writer, {std::string(agent_directory).substr(1), S_IFDIR | 0755}));
   CLOCHE_CHECK(add(writer, {std::string(agent_in_sandbox).substr(1), S_IFREG | 0755, 0, 0, agent.bytes}));
+  const std::string own_programs = std::string(agent_directory).substr(1) + "/bin";
+  CLOCHE_CHECK(add(writer, {own_programs, S_IFDIR | 0755}));
+  for (const auto& [name, program] : names) {
+    CLOCHE_CHECK(add(writer, {own_programs + "/" + name, S_IFLNK | 0777, 0, 0, {}, program}));
+  }
   CLOCHE_CHECK(add(writer, {"tmp", S_IFDIR | 01777}));
   CLOCHE_CHECK(add(writer, {layout.work_dir.substr(1), S_IFDIR | 0755, layout.uid, layout.gid}));
   if (archive_write_close(writer.handle.get()) != ARCHIVE_OK) {
@@ -103,7 +110,7 @@ Result<std::string> make_archive(const AgentProgram& agent, const ImageLayout& l
 
 DerivedTag derived_tag(std::string_view base_image_id, const AgentProgram& agent, const ImageLayout& layout) {
   // The number says how the archive is made; it changes when make_archive does.
-  const std::string inside = fmt::format("1\n{}\n{}\n{}\n{}", agent.sha256, layout.work_dir, layout.uid, layout.gid);
+  const std::string inside = fmt::format("2\n{}\n{}\n{}\n{}", agent.sha256, layout.work_dir, layout.uid, layout.gid);
   if (const auto colon = base_image_id.find(':'); colon != base_image_id.npos) base_image_id.remove_prefix(colon + 1);
   return {"cloche/sandbox", std::string(base_image_id.substr(0, 12)) + "-" + sha256_hex(inside).substr(0, 12)};
 }

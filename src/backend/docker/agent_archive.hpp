@@ -2,6 +2,7 @@
 // over.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 
@@ -28,8 +29,12 @@ struct ImageLayout {
 };
 ImageLayout layout_of(const SandboxSpec& spec);
 
+// Names that the image lacks, to the programs they stand for: `python` to `/usr/bin/python3`. They become links in a
+// directory of Cloche's own, the last one in the PATH of programs.
+using OtherNames = std::map<std::string, std::string>;
+
 // A tar archive to be unpacked in `/`. Blocking: it copies the agent.
-Result<std::string> make_archive(const AgentProgram& agent, const ImageLayout& layout);
+Result<std::string> make_archive(const AgentProgram& agent, const ImageLayout& layout, const OtherNames& names);
 
 // The tag of the image that comes of it: the same for the same base image, agent and layout, and for nothing else.
 struct DerivedTag {

@@ -19,7 +19,7 @@ const AgentProgram agent{std::string("\x7f"
                          "aaaa"};
 
 TEST(AgentArchive, Entries_AreTheAgentAndTheMountPoints) {
-  const auto bytes = make_archive(agent, {"/home/me/work", 1234, 2345});
+  const auto bytes = make_archive(agent, {"/home/me/work", 1234, 2345}, {{"python", "/usr/bin/python3"}});
   ASSERT_TRUE(bytes);
   const std::unique_ptr<archive, decltype(&archive_read_free)> reader(archive_read_new(), &archive_read_free);
   archive_read_support_format_tar(reader.get());
@@ -33,18 +33,19 @@ TEST(AgentArchive, Entries_AreTheAgentAndTheMountPoints) {
     std::string path = archive_entry_pathname(entry);
     while (path.ends_with('/')) path.pop_back();
     seen[path] = text;
+    if (path == ".cloche/bin/python") EXPECT_STREQ(archive_entry_symlink(entry), "/usr/bin/python3");
     if (path == ".cloche/agent") {
       std::string content(64, '\0');
       content.resize(static_cast<std::size_t>(archive_read_data(reader.get(), content.data(), content.size())));
       EXPECT_EQ(content, agent.bytes);
     }
   }
-  const std::map<std::string, std::string> expected = {{".cloche", "40755 0:0"},
-                                                       {".cloche/agent", "100755 0:0"},
-                                                       {"tmp", "41777 0:0"},
-                                                       {"home/me/work", "40755 1234:2345"}};
+  const std::map<std::string, std::string> expected = {
+      {".cloche", "40755 0:0"},     {".cloche/agent", "100755 0:0"},
+      {".cloche/bin", "40755 0:0"}, {".cloche/bin/python", "120777 0:0"},
+      {"tmp", "41777 0:0"},         {"home/me/work", "40755 1234:2345"}};
   EXPECT_EQ(seen, expected);
-  EXPECT_EQ(make_archive(agent, {"/home/me/work", 1234, 2345}).value(), *bytes);
+  EXPECT_EQ(make_archive(agent, {"/home/me/work", 1234, 2345}, {{"python", "/usr/bin/python3"}}).value(), *bytes);
 }
 
 TEST(DerivedTag, AnythingThatDiffers_GivesAnotherTag) {

@@ -155,6 +155,16 @@ Task<Result<std::vector<ContainerSummary>>> list_containers(Engine& engine, Labe
   co_return found;
 }
 
+Task<Result<bool>> has_path(Engine& engine, std::string container, std::string path, Deadline deadline) {
+  Call call;
+  call.method = "HEAD";
+  call.path = path_of(container, "/archive");
+  call.query.emplace_back("path", std::move(path));
+  call.accepts = {200, 404};
+  CLOCHE_CO_TRY(const Answer answer, co_await engine.call(std::move(call), deadline));
+  co_return answer.status == 200;
+}
+
 Task<Status> put_archive(Engine& engine, std::string container, std::string archive, Deadline deadline) {
   Call call;
   call.method = "PUT";

@@ -59,6 +59,8 @@ Task<Result<std::vector<std::string>>> update_container(Engine& engine, std::str
 Task<Result<ContainerDetails>> inspect_container(Engine& engine, std::string container, Deadline deadline);
 // All that bear every one of these labels, running or not.
 Task<Result<std::vector<ContainerSummary>>> list_containers(Engine& engine, LabelMap labels, Deadline deadline);
+// Whether there is something at this path of a container that need not run; a link counts, wherever it leads.
+Task<Result<bool>> has_path(Engine& engine, std::string container, std::string path, Deadline deadline);
 // Unpacks a tar archive in `/` of a container that need not run.
 Task<Status> put_archive(Engine& engine, std::string container, std::string archive, Deadline deadline);
 // Makes an image of a container; the config's members win over the container's. Returns the image's id.

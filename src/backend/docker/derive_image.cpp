@@ -76,10 +76,25 @@ Task<Status> ImageDeriver::make(const ImageDetails& base, DerivedTag tag, ImageL
   co_return made;
 }
 
+// `python` for images that have only `python3`.
+Task<Result<OtherNames>> ImageDeriver::find_other_names(std::string container, Deadline deadline) {
+  OtherNames names;
+  std::string python3;
+  for (const char* place : {"/usr/local/sbin/", "/usr/local/bin/", "/usr/sbin/", "/usr/bin/", "/sbin/", "/bin/"}) {
+    const std::string wanted = std::string(place) + "python";
+    const std::string instead = wanted + "3";
+    CLOCHE_CO_TRY(const bool is_there, co_await has_path(*engine_, container, wanted, deadline));
+    if (is_there) co_return names;
+    if (!python3.empty()) continue;
+    CLOCHE_CO_TRY(const bool is_instead, co_await has_path(*engine_, container, instead, deadline));
+    if (is_instead) python3 = instead;
+  }
+  if (!python3.empty()) names.emplace("python", python3);
+  co_return names;
+}
+
 Task<Status> ImageDeriver::make_in(std::string name, std::string mark, const ImageDetails& base, DerivedTag tag,
                                    ImageLayout layout, Cleanup& cleanup, Deadline deadline) {
-  auto pack = [agent = agent_, layout] { return make_archive(*agent, layout); };
-  CLOCHE_CO_TRY(std::string archive, co_await run_blocking(pool_, std::move(pack)));
   json::object body;
   body["Image"] = base.id;
   // Never started; engines want to know all the same what would be.
@@ -96,6 +111,10 @@ Task<Status> ImageDeriver::make_in(std::string name, std::string mark, const Ima
     const bool has_no_image = created.error().code == ErrorCode::not_found;
     co_return fail(has_no_image ? std::move(created).error() : as_trouble_of_engine(std::move(created).error()));
   }
+  auto names = co_await find_other_names(created->id, deadline);
+  if (!names) co_return fail(as_trouble_of_engine(std::move(names).error()));
+  auto pack = [agent = agent_, layout, names = std::move(*names)] { return make_archive(*agent, layout, names); };
+  CLOCHE_CO_TRY(std::string archive, co_await run_blocking(pool_, std::move(pack)));
   auto put = co_await put_archive(*engine_, created->id, std::move(archive), deadline);
   if (!put) co_return fail(as_trouble_of_engine(std::move(put).error()));
   // The container's labels go into the image and cannot be taken away, only emptied; else a sandbox made of the image

@@ -35,6 +35,7 @@ class ImageDeriver {
 
   Task<Status> ensure_agent();
   Task<Status> make(const ImageDetails& base, DerivedTag tag, ImageLayout layout, Deadline deadline);
+  Task<Result<OtherNames>> find_other_names(std::string container, Deadline deadline);
   Task<Status> make_in(std::string name, std::string mark, const ImageDetails& base, DerivedTag tag, ImageLayout layout,
                        Cleanup& cleanup, Deadline deadline);
 

@@ -9,6 +9,7 @@
 #include "backend/oci/files.hpp"
 #include "backend/oci/gvisor_stat.hpp"
 #include "backend/oci/host_root.hpp"
+#include "backend/oci/other_names.hpp"
 
 namespace cloche::oci {
 
@@ -92,6 +93,7 @@ Result<RootPlan> plan_root(const SandboxSpec& spec, const std::string& image_roo
   const bool has_var_tmp = !image_root.empty() && path_exists(image_root + "/var/tmp");
   if (!has_var_tmp) CLOCHE_CHECK(root.add_link("/var/tmp", "/tmp"));
   CLOCHE_CHECK(add_own_places(root, agent));
+  CLOCHE_CHECK(add_other_names(root, image_root.empty() ? "/" : image_root));
   if (help == Help::with_stat) CLOCHE_CHECK(help_with_stat(root, image_root));
   // What is inside a file system in memory is made there by the runtime.
   if (!is_below(spec.work_dir, "/tmp")) {

@@ -124,6 +124,28 @@ TEST_F(RootPlanTest, OwnPlaces_AreThereWhateverTheImageHas) {
   EXPECT_EQ(entry_at(plan, "/tmp")->mode, 01777u);
 }
 
+TEST_F(RootPlanTest, Python3Alone_IsCalledPythonToo) {
+  ASSERT_TRUE(write_file(scratch_ / "agent", "agent", 0755));
+  SandboxSpec spec;
+  const auto link = [&] {
+    const RootPlan plan = plan_root(spec, image_, scratch_ / "agent", {}).value();
+    const RootEntry* entry = entry_at(plan, "/.cloche/bin/python");
+    return entry == nullptr ? std::string() : entry->content;
+  };
+  EXPECT_EQ(link(), "");
+  ASSERT_EQ(::symlink("python3.11", (image_ + "/usr/bin/python3").c_str()), 0);
+  EXPECT_EQ(link(), "/usr/bin/python3");
+  // A directory that leads out of the image by an absolute link is looked for in the image.
+  ASSERT_TRUE(make_directories(image_ + "/opt/bin", 0755));
+  ASSERT_TRUE(make_directories(image_ + "/usr/local", 0755));
+  ASSERT_EQ(::symlink("/opt/bin", (image_ + "/usr/local/bin").c_str()), 0);
+  ASSERT_TRUE(write_file(image_ + "/opt/bin/python3", "", 0755));
+  EXPECT_EQ(link(), "/usr/local/bin/python3");
+  // One of its own is not hidden, wherever it is.
+  ASSERT_TRUE(write_file(image_ + "/usr/bin/python", "", 0755));
+  EXPECT_EQ(link(), "");
+}
+
 TEST_F(RootPlanTest, HostRoot_HasALittleOfEtc) {
   const std::string host = scratch_ / "host";
   for (const char* name : {"usr/bin", "etc/alternatives", "etc/ssl/certs", "etc/ssl/private", "etc/python3.11",

@@ -78,7 +78,7 @@ std::optional<Bytes> Exchange::announced_size() const {
 
 void Exchange::allow_body(Bytes most) { parts_->body.allow(most); }
 void Exchange::reject_body(unsigned status, std::string why) { parts_->body.reject(status, std::move(why)); }
-bool Exchange::body_failed() const { return parts_->body.refusal().has_value(); }
+const std::optional<Refusal>& Exchange::body_refusal() const { return parts_->body.refusal(); }
 
 Task<Result<std::string>> Exchange::read_body(Bytes most) {
   parts_->body.allow(most);

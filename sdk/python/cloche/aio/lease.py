@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 class Lease:
     """Given back at the end of `async with`; see `cloche.Lease`."""
 
-    def __init__(self, client: "Client", language: str, sandbox_id: str) -> None:
+    def __init__(self, client: "Client", language: str, sandbox_id: str, name: str = "") -> None:
         self._client, self.language, self.sandbox_id = client, language, sandbox_id
+        self.name = name or sandbox_id
         self._held = True
 
     def __repr__(self) -> str:
@@ -81,7 +82,7 @@ class LeaseRequest:
         self._lease: Optional[Lease] = None
 
     async def _lend(self) -> Lease:
-        return Lease(self._client, self._language, await self._client._send(calls.lend(self._language)))
+        return Lease(self._client, self._language, *await self._client._send(calls.lend(self._language)))
 
     def __await__(self) -> Any:
         return self._lend().__await__()

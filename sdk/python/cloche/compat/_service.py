@@ -4,7 +4,6 @@ from __future__ import annotations
 import atexit
 import json
 import os
-import re
 import threading
 from dataclasses import dataclass
 from typing import Any, Mapping, Optional
@@ -60,16 +59,6 @@ def image_setting(image: str) -> dict[str, str]:
     if backend() == "oci" and image == DEFAULT_IMAGE:
         return {}
     return {"image": image}
-
-
-# The originals' images have `python`; Debian has `python3` alone.
-_ANY_PYTHON = """sh -c 'if command -v python >/dev/null 2>&1; then exec python "$@"; fi; exec python3 "$@"' python"""
-_BEGINS_WITH_PYTHON = re.compile(r"\s*python(?=\s|$)")
-
-
-def with_any_python(command: str) -> str:
-    """The command, so that `python` at its beginning is found where there is only `python3`."""
-    return _BEGINS_WITH_PYTHON.sub(lambda _: _ANY_PYTHON, command, count=1)
 
 
 def open_service(config: Mapping[str, Any], config_file: Optional[str] = None) -> Service:

@@ -1,13 +1,14 @@
 """Programs of the autograder's users, the examples of its documentation among them."""
 import os
+import re
 import threading
 import time
 
 import pytest
 
-from cloche.compat.autograder import (CommandResponse, Language, RequestException, ResolvedAsset, ResponseCategory,
-                                      SandboxManager, SandboxPoolConfig, SandboxState, SubmissionFile,
-                                      get_sandbox_manager, initialize_sandbox_manager)
+from cloche.compat.autograder import (CommandResponse, Language, LanguagePool, RequestException, ResolvedAsset,
+                                      ResponseCategory, SandboxManager, SandboxPoolConfig, SandboxState,
+                                      SubmissionFile, get_sandbox_manager, initialize_sandbox_manager)
 
 APPLICATION = """
 import http.server, json
@@ -47,6 +48,35 @@ def eventually(condition):
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.02)
+
+
+class TestPools:
+    def test_the_manager_comes_with_warm_pools(self, service):
+        if service == "remote":
+            pytest.skip("the pools of a remote service are warm already")
+        pools = [SandboxPoolConfig(Language.PYTHON, 2, 3, 600, 120), SandboxPoolConfig(Language.C, 1, 3, 600, 120)]
+        with SandboxManager({config.language: LanguagePool(config.language, config) for config in pools}) as made:
+            stats = made.get_pool_stats()
+        assert {name: figures["idle"] for name, figures in stats.items()} == {"python": 2, "c": 1}
+
+    def test_sandboxes_are_called_by_prefix_language_pool_and_number(self, service, sandbox):
+        prefix = "ag-sbx" if service == "private" else "cloche"
+        assert re.fullmatch(prefix + "-python-[0-9a-f]{8}-[0-9]{4}", sandbox.container_ref.name)
+        assert sandbox.container_ref.name in repr(sandbox)
+        assert re.fullmatch("[0-9a-f]{32}", sandbox.container_ref.id)
+
+
+class TestPython:
+    def test_python_is_there_wherever_python3_is(self, sandbox):
+        look = "import sys, os; print(sys.version_info[0], os.path.exists(sys.executable))"
+        for command in (f"python -c '{look}'", f"sh -c \"python -c '{look}'\"", f"env python -c '{look}'"):
+            result = sandbox.run_command(command)
+            assert (result.stdout, result.stderr) == ("3 True\n", ""), command
+
+    def test_a_program_that_is_not_there_is_named(self, sandbox):
+        result = sandbox.run_command("no-such-program --help")
+        assert (result.exit_code, result.stderr) == (127, "no-such-program: command not found")
+        assert sandbox.run_command("./no-such-file").stderr == "./no-such-file: No such file or directory"
 
 
 class TestDocumentedExamples:

@@ -160,7 +160,10 @@ class TestCommands:
     async def test_a_terminal_of_its_own(self):
         async with DockerSandbox() as sandbox:
             terminal = AsyncDockerizedTerminal(sandbox.container, "/tmp", {"A": "it's"}, default_timeout=20)
+            assert terminal.session is None
             async with terminal:
+                assert terminal.session.container_id == sandbox.container.id and terminal.session.exec_id
+                assert await terminal.session.execute("echo $A") == "it's"
                 assert await terminal.run_command("echo $A in $PWD") == "it's in /tmp"
                 assert await sandbox.run_command("echo $A in $PWD") == "in /workspace"
                 with pytest.raises(TimeoutError):
@@ -230,6 +233,28 @@ class TestFiles:
                     await sandbox.read_file(path)
             with pytest.raises(RuntimeError, match="^Failed to read file: "):
                 await sandbox.read_file("/workspace")
+
+    @in_a_loop
+    async def test_what_may_not_be_read_is_not_called_missing(self):
+        async with DockerSandbox() as sandbox:
+            await sandbox.run_command("mkdir shut && echo x > shut/a && chmod 0 shut")
+            for read in (sandbox.read_file("/workspace/shut/a"), sandbox.copy_from("/workspace/shut/a", "/nowhere")):
+                with pytest.raises(PermissionError, match="^Permission denied: /workspace/shut/a$"):
+                    await read
+            await sandbox.run_command("chmod 700 shut")
+
+    @in_a_loop
+    async def test_a_volume_that_programs_could_not_read_is_refused(self, service):
+        with tempfile.TemporaryDirectory() as host:
+            told = "volume_bindings" if service == "remote" else f"mode 0700.*: chmod o\\+rx {host}"
+            with pytest.raises(RuntimeError, match=f"^Failed to create sandbox: .*{told}"):
+                await DockerSandbox(SandboxSettings(), {host: "/data"}).create()
+            file = pathlib.Path(host, "a")
+            file.write_text("x")
+            file.chmod(0o600)
+            if service == "private":
+                with pytest.raises(RuntimeError, match="mode 0600.*: chmod o\\+r "):
+                    await DockerSandbox(SandboxSettings(), {str(file): "/data"}).create()
 
     @in_a_loop
     async def test_volumes_are_mounted(self, service):

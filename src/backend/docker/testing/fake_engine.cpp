@@ -110,6 +110,7 @@ void FakeEngine::answer_containers() {
                if (const json::value* host = container.body.if_contains("HostConfig")) object["HostConfig"] = *host;
                co_await peer.reply(200, boost::json::serialize(details));
              }));
+  server_.on("HEAD /v1.41/containers/0", 404, "");
   server_.on("PUT /v1.41/containers/0", 200, "");
   // Attach, start and the rest that is done to one container.
   server_.on("POST /v1.41/containers/0", [this](ReceivedRequest request, Peer& peer) -> Task<> {

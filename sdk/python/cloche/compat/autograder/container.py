@@ -9,7 +9,6 @@ from typing import Any, Callable, Mapping, Optional, Sequence
 import cloche
 from cloche.errors import SandboxArgumentError, SandboxError, SandboxNotFoundError, SandboxResourceError
 
-from .._service import with_any_python
 from .models import (CommandResponse, ExtractedFile, HttpResponse, Language, ResolvedAsset, ResponseCategory,
                      SandboxState, SubmissionFile, request_exception)
 
@@ -20,13 +19,11 @@ _APP_PORT = 8000
 
 @dataclass(frozen=True)
 class ContainerRef:
-    """What stands for Docker's container: the id of the lease."""
+    """What stands for Docker's container: the id of the lease, and what the service calls the sandbox, such as
+    `ag-sbx-python-a1b2c3d4-0001`."""
 
     id: str
-
-    @property
-    def name(self) -> str:
-        return self.id
+    name: str
 
 
 class SandboxContainer:
@@ -34,7 +31,7 @@ class SandboxContainer:
 
     def __init__(self, language: Language, lease: "cloche.Lease") -> None:
         self.language = language
-        self.container_ref = ContainerRef(lease.sandbox_id)
+        self.container_ref = ContainerRef(lease.sandbox_id, lease.name)
         self.port = _APP_PORT
         self.state = SandboxState.IDLE
         self.created_at = self.last_updated = datetime.now()
@@ -74,13 +71,12 @@ class SandboxContainer:
 
     def run_command(self, command: str, timeout: int = 30, workdir: str = "/app") -> CommandResponse:
         """Never raises for what happens in the sandbox. ` &` at the end leaves it running, for `make_request`."""
-        line = with_any_python(command)
-        return _response(lambda: self._lease.run(line, timeout=timeout, workdir=workdir), "Command execution failed")
+        return _response(lambda: self._lease.run(command, timeout=timeout, workdir=workdir), "Command execution failed")
 
     def run_commands(self, commands: Sequence[str], program_command: Optional[str] = None, timeout: int = 30,
                      workdir: str = "/app") -> CommandResponse:
         """The program with `commands` as the lines of its stdin; `"CMD"` is the language's own program."""
-        program = with_any_python(program_command) if program_command else None
+        program = program_command or None
         return _response(lambda: self._lease.run_batch(list(commands), program, timeout=timeout, workdir=workdir),
                          "Batch command execution failed")
 

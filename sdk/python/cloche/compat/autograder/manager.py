@@ -4,6 +4,7 @@ from __future__ import annotations
 import atexit
 import logging
 import threading
+import time
 from contextlib import AbstractContextManager
 from typing import Any, Mapping, Optional, Sequence
 
@@ -34,6 +35,7 @@ class SandboxManager:
             client = self._service.client()
             for pool in unserved:
                 pool.client = client
+            _wait_until_warm(client, configs)
 
     def get_sandbox(self, lang: Language) -> SandboxContainer:
         """ValueError for a language without a pool, and when its pool is at its limit."""
@@ -77,6 +79,30 @@ class SandboxManager:
 
     def __exit__(self, *_: object) -> None:
         self.shutdown()
+
+
+# How long a manager waits for its pools. One that cannot be filled is not waited for any longer; each claim then tries.
+_WARM_SECONDS = 60.0
+
+
+def _wait_until_warm(client: "cloche.Client", configs: Sequence[SandboxPoolConfig]) -> None:
+    """Until each pool has as many sandboxes as it keeps warm, lent ones included; warns when that takes too long."""
+    end = time.monotonic() + _WARM_SECONDS
+    while True:
+        stats = client.stats()
+        cold = [config.language.value for config in configs if _is_cold(figures_of(config.language, stats))]
+        if not cold:
+            return
+        if time.monotonic() >= end:
+            logger.warning("Not warm after %g seconds: %s", _WARM_SECONDS, ", ".join(cold))
+            return
+        time.sleep(0.02)
+
+
+def _is_cold(figures: Optional[Mapping[str, Any]]) -> bool:
+    if figures is None:
+        return False
+    return figures["idle"] + figures["active"] < min(figures["pool_size"], figures["scale_limit"])
 
 
 _instance: Optional[SandboxManager] = None

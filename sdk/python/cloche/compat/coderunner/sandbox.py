@@ -11,7 +11,7 @@ from cloche import aio
 from cloche.errors import SandboxError
 from cloche.results import Result
 
-from .._service import image_setting, remote_profile, shared_service, with_any_python
+from .._service import image_setting, remote_profile, shared_service
 from .models import SandboxRequest, SandboxResult
 
 TIMED_OUT = "Execution timed out"
@@ -42,7 +42,7 @@ class DockerSandbox:
             await client.create_session(session_id, idle_timeout=request.timeout_seconds + 4 * _CLIENT_BUFFER, **own)
             arguments = [_moved(each, request.container_work_dir, work_dir) for each in request.arguments]
             result = await client.bash(
-                with_any_python(shlex.join([request.command, *arguments])), session_id=session_id,
+                shlex.join([request.command, *arguments]), session_id=session_id,
                 timeout=request.timeout_seconds, stdin="\n".join(request.input), env={"PYTHONUNBUFFERED": "1"},
                 files={posixpath.basename(request.code_file_path): code})
         finally:

@@ -14,10 +14,10 @@ from .manager import SandboxManager
 from .sandbox import DockerSandbox
 from .session import Session
 from .settings import SandboxSettings
-from .terminal import AsyncDockerizedTerminal
+from .terminal import AsyncDockerizedTerminal, DockerSession
 
 __all__ = [
     "SANDBOX_CLIENT", "AsyncDockerizedTerminal", "BaseSandboxClient", "CommandTimeoutError", "DockerSandbox",
-    "LocalSandboxClient", "SandboxError", "SandboxLimitError", "SandboxManager", "SandboxResourceError",
+    "DockerSession", "LocalSandboxClient", "SandboxError", "SandboxLimitError", "SandboxManager", "SandboxResourceError",
     "SandboxSettings", "SandboxTimeoutError", "Session", "create_sandbox_client",
 ]

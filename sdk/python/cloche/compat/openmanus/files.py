@@ -25,14 +25,14 @@ def resolve_path(work_dir: str, path: str) -> str:
 
 
 class SandboxFiles:
-    """Paths are absolute, and of the sandbox unless they are called `local`. Raises FileNotFoundError, SandboxError."""
+    """Paths are absolute, and of the sandbox unless they are called `local`. Raises FileNotFoundError, PermissionError,
+    SandboxError."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     async def read(self, path: str) -> bytes:
-        if not await self._is("-e", path):
-            raise FileNotFoundError(path)
+        await self._find(path)
         async with self._at_hand(path) as near:
             content = b""
             while True:
@@ -62,9 +62,7 @@ class SandboxFiles:
 
     async def copy_from(self, path: str, local: str) -> None:
         """A file or a directory, to be called `local`, or to go into it if that is a directory."""
-        if not await self._is("-e", path):
-            raise FileNotFoundError(path)
-        is_directory = await self._is("-d", path)
+        is_directory = await self._find(path) == "directory"
         if is_directory and os.path.exists(local) and not os.path.isdir(local):
             raise IsADirectoryError("Source path is a directory but destination is a file")
         place = os.path.join(local, posixpath.basename(path)) if os.path.isdir(local) else local
@@ -107,10 +105,16 @@ class SandboxFiles:
         await self._shell(f"mkdir -p -- {parent} && if [ -d {near} ] && [ -d {there} ]; "
                           f"then cp -R -- {near}/. {there}; else mv -fT -- {near} {there}; fi")
 
-    async def _is(self, test: str, path: str) -> bool:
-        result = await self._session.client.bash(f"[ {test} {shlex.quote(path)} ]", session_id=self._session.id,
-                                                 timeout=_SHELL_SECONDS)
-        return result.exit_code == 0
+    async def _find(self, path: str) -> str:
+        """What is there, as stat says it. Where a directory on the way may not be searched nobody can tell whether it
+        is there: PermissionError."""
+        result = await self._session.client.bash(f"LC_ALL=C stat -L -c %F -- {shlex.quote(path)}",
+                                                 session_id=self._session.id, timeout=_SHELL_SECONDS)
+        if result.ok:
+            return result.stdout.strip()
+        if result.stderr.rstrip().endswith("Permission denied"):
+            raise PermissionError(f"Permission denied: {path}")
+        raise FileNotFoundError(path)
 
     async def _shell(self, line: str) -> None:
         result = await self._session.client.bash(line, session_id=self._session.id, timeout=_SHELL_SECONDS)

@@ -55,7 +55,7 @@ class DockerSandbox:
                 raise RuntimeError(f"Failed to run command: {error}") from error
 
     async def read_file(self, path: str) -> str:
-        """FileNotFoundError; ValueError for a path with `..` in it; RuntimeError for all else."""
+        """FileNotFoundError; PermissionError; ValueError for a path with `..` in it; RuntimeError for all else."""
         files = self._files()
         place = self._safe_resolve_path(path)
         with self._operation():
@@ -63,6 +63,8 @@ class DockerSandbox:
                 return (await files.read(place)).decode("utf-8")
             except FileNotFoundError:
                 raise FileNotFoundError(f"File not found: {path}") from None
+            except PermissionError:
+                raise PermissionError(f"Permission denied: {path}") from None
             except (SandboxError, UnicodeDecodeError) as error:
                 raise RuntimeError(f"Failed to read file: {error}") from error
 
@@ -85,6 +87,8 @@ class DockerSandbox:
                 await files.copy_from(place, dst_path)
             except FileNotFoundError:
                 raise FileNotFoundError(f"Source file not found: {src_path}") from None
+            except PermissionError:
+                raise PermissionError(f"Permission denied: {src_path}") from None
             except (SandboxError, OSError) as error:
                 raise RuntimeError(f"Failed to copy file: {error}") from error
 

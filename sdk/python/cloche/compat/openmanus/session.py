@@ -2,13 +2,16 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import shlex
+import stat
 import uuid
 from typing import Any, Mapping, Optional
 
 from cloche import aio
 from cloche.errors import SandboxError
 
-from .._service import Service, image_setting, remote_profile, shared_service
+from .._service import Service, backend, image_setting, remote_profile, shared_service
 from .settings import SandboxSettings
 
 REMOTE_WORK_DIR = "/workspace"
@@ -91,7 +94,21 @@ def _service_config(config: SandboxSettings, volume_bindings: Mapping[str, str])
     if volume_bindings:
         profile["mounts"] = [_mount(host, inside) for host, inside in volume_bindings.items()]
         profile["tenants"] = "all"  # the service is this process's own
+        for mount in profile["mounts"]:
+            _check_rights(mount["source"])
     return {"profiles": {"session": profile}, "sessions": {"most": _MOST_SESSIONS}}
+
+
+def _check_rights(host: str) -> None:
+    """ValueError for what programs could not use: without an engine they are no user that this host knows, not even the
+    owner of what is mounted."""
+    if backend() != "oci" or not os.path.exists(host):
+        return
+    mode = stat.S_IMODE(os.stat(host).st_mode)
+    wanted, rights = (0o005, "o+rx") if os.path.isdir(host) else (0o004, "o+r")
+    if mode & wanted != wanted:
+        raise ValueError(f"volume_bindings: programs in the sandbox are another user and may not read {host} "
+                         f"(mode {mode:04o}): chmod {rights} {shlex.quote(host)}")
 
 
 def _mount(host: str, inside: str) -> dict[str, str]:

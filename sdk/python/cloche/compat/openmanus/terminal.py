@@ -15,11 +15,29 @@ from .session import Session
 
 # Errors go where the output goes, in the order in which both were printed.
 _JOIN_ERRORS = "exec 2>&1"
-# As in the original's images; Debian has `python3` alone.
-_ANY_PYTHON = 'command -v python >/dev/null || python() { command python3 "$@"; }'
 _SET_UP_SECONDS = 30
 # How a command ends by itself, which the original says nothing of either.
 _OWN_ENDS = ("none", "exit_code", "signal")
+
+
+class DockerSession:
+    """The shell of a terminal that was initialized. `container_id` is the session's id, `exec_id` the shell's name."""
+
+    def __init__(self, terminal: "AsyncDockerizedTerminal", exec_id: str) -> None:
+        self.container_id = terminal.container.id
+        self.exec_id: Optional[str] = exec_id
+        self._terminal = terminal
+
+    async def execute(self, command: str, timeout: Optional[int] = None) -> str:
+        """As the terminal's `run_command`."""
+        if self.exec_id is None:
+            raise RuntimeError("Session not initialized")
+        return await self._terminal.run_command(command, timeout)
+
+    async def close(self) -> None:
+        """Ends the shell; the terminal has none then."""
+        if self.exec_id is not None:
+            await self._terminal.close()
 
 
 class AsyncDockerizedTerminal:
@@ -35,6 +53,7 @@ class AsyncDockerizedTerminal:
         self.working_dir = working_dir
         self.env_vars = dict(env_vars or {})
         self.default_timeout = default_timeout
+        self.session: Optional[DockerSession] = None  # until `init`, and from `close` on
         self._name: Optional[str] = None
         self._is_set_up = False
         self._turn: Optional[asyncio.Lock] = None
@@ -48,6 +67,7 @@ class AsyncDockerizedTerminal:
             await self.close()
             raise RuntimeError(f"Failed to initialize terminal: {_printed(started) or started.reason}")
         self._is_set_up = True
+        self.session = DockerSession(self, self._name)
 
     async def run_command(self, cmd: str, timeout: Optional[int] = None) -> str:
         """What the command printed on stdout and stderr, without the line ends at its end.
@@ -75,6 +95,9 @@ class AsyncDockerizedTerminal:
     async def close(self) -> None:
         """Ends the shell and all that it started."""
         name, self._name = self._name, None
+        session, self.session = self.session, None
+        if session is not None:
+            session.exec_id = None
         if name is not None:
             try:
                 await self.container.client.close_context(self.container.id, name)
@@ -90,7 +113,7 @@ class AsyncDockerizedTerminal:
 
     def _set_up_line(self) -> str:
         exports = [f"export {name}={shlex.quote(value)}" for name, value in self.env_vars.items()]
-        return " && ".join([_JOIN_ERRORS, *exports, "{ " + _ANY_PYTHON + "; }"])
+        return " && ".join([_JOIN_ERRORS, *exports])
 
     async def _send(self, line: str, seconds: float) -> Result:
         return await self.container.client.bash(line, session_id=self.container.id, context=self._name, timeout=seconds)
