@@ -16,8 +16,8 @@ struct EngineOptions {
   BackendKind backend = BackendKind::oci;     ///< what makes the sandboxes
   std::string state_dir = "/var/lib/cloche";  ///< root filesystems, images, the agent
   std::string run_dir = "/run/cloche";        ///< what is gone after a reboot
-  /// Names an owner of sandboxes in `state_dir`, held by one process at a time: letters, digits and '-'. Empty: an owner
-  /// of this engine alone: its sandboxes end with it, if it is killed with the next engine of the same `run_dir`.
+  /// Names an owner of sandboxes in `state_dir`, held by one process at a time: letters, digits and '-'. Empty: an
+  /// owner of this engine alone: its sandboxes end with it, if it is killed with the next engine of the same `run_dir`.
   std::string instance;
 
   /// oci: paths of runtimes by name. A known name (crun, runc, runsc) is not searched for any more; any other name adds

@@ -4,6 +4,7 @@
 #include "api/detail.hpp"
 #include "api/errors.hpp"
 #include "core/log.hpp"
+#include "json/write_json.hpp"
 
 namespace cloche::api {
 
@@ -137,6 +138,7 @@ Task<> serve_call(Guards guards, ErrorForm form, const CallHandler& handler, htt
   }
   exchange.label("tenant", caller->principal.tenant);
   if (!caller->principal.token_id.empty()) exchange.label("token", caller->principal.token_id);
+  exchange.charge_to(caller->principal.tenant);
   Call call{exchange, path, std::move(caller->principal), guards.authenticator};
   auto served = co_await handler(call);
   if (served) co_return;

@@ -1,10 +1,10 @@
 #include "api/detail.hpp"
 
 #include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
 
 #include "api/errors.hpp"
 #include "core/log.hpp"
+#include "json/write_json.hpp"
 
 namespace cloche::api {
 
@@ -14,15 +14,16 @@ std::unexpected<DetailError> unprocessable(Error error) { return std::unexpected
 
 Task<> answer_detail(http::Exchange& exchange, unsigned status, std::string message, http::Fields fields) {
   boost::json::object body;
-  body["detail"] = status == 500 ? "something failed inside; the log knows more" : message;
+  body["detail"] = status == 500 ? "internal error; see the server's log" : message;
   fields.emplace_back("Content-Type", "application/json");
-  std::string text = boost::json::serialize(body);
+  std::string text = write_json(body);
   [[maybe_unused]] auto sent = co_await exchange.respond(status, std::move(fields), std::move(text));
 }
 
 Task<> answer_detail_error(http::Exchange& exchange, DetailError error) {
   if (exchange.is_answered()) {
-    log::debug("request {}: after its answer began: {}", exchange.request_id(), error.error.message);
+    log::debug("request {}: its response breaks off: {}", exchange.request_id(), error.error.message);
+    exchange.break_off();
     co_return;
   }
   if (const auto refusal = exchange.body_refusal())

@@ -1,9 +1,9 @@
 #include "api/errors.hpp"
 
 #include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
 
 #include "core/log.hpp"
+#include "json/write_json.hpp"
 
 namespace cloche::api {
 
@@ -61,7 +61,7 @@ http::ErrorBody error_body(unsigned status, std::string_view code, std::string_v
   error["request_id"] = request_id;
   boost::json::object body;
   body["error"] = std::move(error);
-  return {"application/json", boost::json::serialize(body)};
+  return {"application/json", write_json(body)};
 }
 
 http::ErrorBody error_body_of_server(unsigned status, std::string_view why, std::string_view request_id) {

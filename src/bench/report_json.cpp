@@ -2,7 +2,8 @@
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
+
+#include "json/write_json.hpp"
 
 namespace cloche::bench {
 
@@ -68,7 +69,7 @@ std::string to_json(const Report& report) {
                    {"seconds", report.seconds},
                    {"not_measured", all_of(report.lacks)},
                    {"sections", all_of(report.sections)}};
-  return json::serialize(all) + "\n";
+  return write_json(all) + "\n";
 }
 
 }  // namespace cloche::bench

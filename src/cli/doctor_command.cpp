@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <boost/json/array.hpp>
-#include <boost/json/serialize.hpp>
 #include <cstdio>
 
 #include "cli/command.hpp"
@@ -11,6 +10,7 @@
 #include "cli/engine_flags.hpp"
 #include "cli/text/colour.hpp"
 #include "cloche/sandbox.hpp"
+#include "json/write_json.hpp"
 
 namespace cloche::cli {
 
@@ -86,7 +86,7 @@ void print_findings_as_json(const std::vector<HostFinding>& findings) {
     if (!finding.advice.empty()) entry["advice"] = finding.advice;
     all.push_back(std::move(entry));
   }
-  std::printf("%s\n", boost::json::serialize(all).c_str());
+  std::printf("%s\n", write_json(all).c_str());
 }
 
 int doctor(const DoctorFlags& flags) {

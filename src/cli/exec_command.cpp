@@ -3,7 +3,6 @@
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/json/parse.hpp>
-#include <boost/json/serialize.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -17,6 +16,7 @@
 #include "cli/stdio.hpp"
 #include "cli/text/print.hpp"
 #include "core/event.hpp"
+#include "json/write_json.hpp"
 #include "lib/throwing.hpp"
 
 namespace cloche::cli {
@@ -115,7 +115,7 @@ Task<Result<json::value>> exec_whole(Service& service, ExecRequest wanted) {
   request.method = "POST";
   request.target = wanted.target;
   request.fields.emplace_back("Content-Type", "application/json");
-  request.body = json::serialize(wanted.body);
+  request.body = write_json(wanted.body);
   request.body_limit = mib(64);
   const http::BodySink none;
   CLOCHE_CO_TRY(const http::Response response, co_await service.send(std::move(request), none, Deadline::never()));
@@ -175,7 +175,8 @@ void add_exec_command(CLI::App& app, Action& chosen) {
   command->add_option("SESSION", flags->wish.session, "Whose sandbox it is")->required()->type_name("SESSION");
   command->add_option("COMMAND", flags->wish.words, "A program and its arguments; with --language, a file of this host")
       ->type_name("FILE");
-  command->add_option("--language", flags->wish.language, "Run code in this language: python (the default with -c), cpp, node, …");
+  command->add_option("--language", flags->wish.language,
+                      "Run code in this language: python (the default with -c), cpp, node, …");
   auto* code = command->add_option("-c,--code", flags->wish.code, "The code");
   command
       ->add_option("--stdin", flags->stdin_file,

@@ -4,7 +4,6 @@
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/signal_set.hpp>
-#include <boost/json/serialize.hpp>
 #include <csignal>
 #include <cstdio>
 
@@ -12,6 +11,7 @@
 #include "cli/stdio.hpp"
 #include "cli/text/clean.hpp"
 #include "core/event.hpp"
+#include "json/write_json.hpp"
 
 namespace cloche::cli {
 
@@ -63,7 +63,7 @@ class LiveRun {
     request.method = "POST";
     request.target = wanted.target;
     request.fields.emplace_back("Content-Type", "application/json");
-    request.body = json::serialize(wanted.body);
+    request.body = write_json(wanted.body);
     auto ended = co_await follow_run(service_, std::move(request), std::move(follower));
     co_return ended;
   }

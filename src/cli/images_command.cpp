@@ -7,7 +7,6 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -18,6 +17,7 @@
 #include "cli/engine_flags.hpp"
 #include "cli/text/progress.hpp"
 #include "images/build.hpp"
+#include "json/write_json.hpp"
 #include "lib/throwing.hpp"
 
 namespace cloche::cli {
@@ -211,7 +211,7 @@ int build_images(const ImagesFlags& flags) {
     }
   };
   const int caught = run_until_signal(watch, io, body);
-  if (flags.json) std::printf("%s\n", boost::json::serialize(all).c_str());
+  if (flags.json) std::printf("%s\n", write_json(all).c_str());
   if (caught != 0) return 128 + caught;
   value_or_throw(std::move(ended));
   return 0;
@@ -252,7 +252,7 @@ int list_images(const ImagesFlags& flags) {
   const int caught = run_until_signal(watch, io, body);
   if (caught != 0) return 128 + caught;
   value_or_throw(std::move(ended));
-  if (flags.json) std::printf("%s\n", boost::json::serialize(all).c_str());
+  if (flags.json) std::printf("%s\n", write_json(all).c_str());
   return 0;
 }
 

@@ -8,7 +8,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/json/serialize.hpp>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -26,6 +25,7 @@
 #include "cli/stdio.hpp"
 #include "cloche/async.hpp"
 #include "core/bytes.hpp"
+#include "json/write_json.hpp"
 #include "lib/throwing.hpp"
 #include "runner/verdict.hpp"
 
@@ -241,7 +241,7 @@ void print_json(const RunReport& report) {
   put_text(json, "stdout", report.out);
   put_text(json, "stderr", report.err);
   json["sandbox"] = boost::json::object{{"id", report.sandbox}, {"runtime", report.runtime}};
-  std::printf("%s\n", boost::json::serialize(json).c_str());
+  std::printf("%s\n", write_json(json).c_str());
 }
 
 // In words, where an exit code does not tell; a tool that is missing says what to do about it.

@@ -9,7 +9,6 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
 #include <boost/json/value_from.hpp>
 #include <csignal>
 #include <cstdio>
@@ -20,6 +19,7 @@
 #include "cli/command.hpp"
 #include "cli/text/print.hpp"
 #include "core/log.hpp"
+#include "json/write_json.hpp"
 #include "lib/throwing.hpp"
 #include "server/access.hpp"
 #include "server/listen.hpp"
@@ -75,7 +75,7 @@ void show_first_token(const std::string& file, const auth::NewToken& token, Form
     json["tenant"] = token.record.tenant;
     json["token"] = token.text;
     json["file"] = file;
-    printed = std::printf("%s\n", boost::json::serialize(json).c_str());
+    printed = std::printf("%s\n", write_json(json).c_str());
   } else {
     printed = std::printf(
         "cloche: the first token, of the admin of tenant %s, shown this once:\n%s\n"
@@ -150,7 +150,7 @@ void say_where(const server::Service& service, Form form) {
     boost::json::object json;
     json["event"] = "listening";
     json["addresses"] = boost::json::value_from(service.addresses());
-    std::printf("%s\n", boost::json::serialize(json).c_str());
+    std::printf("%s\n", write_json(json).c_str());
   } else {
     for (const std::string& address : service.addresses()) std::printf("cloche: listening on %s\n", address.c_str());
   }

@@ -1,7 +1,6 @@
 // `cloche token`: makes, lists and revokes the service's own tokens. A running service sees the change within a second.
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
 #include <cstdio>
 #include <memory>
 
@@ -9,6 +8,7 @@
 #include "auth/utc_time.hpp"
 #include "cli/command.hpp"
 #include "cli/token_expiry.hpp"
+#include "json/write_json.hpp"
 #include "lib/throwing.hpp"
 #include "server/access.hpp"
 
@@ -55,7 +55,7 @@ boost::json::object to_json(const auth::TokenRecord& record) {
   return json;
 }
 
-void print(const boost::json::value& json) { std::printf("%s\n", boost::json::serialize(json).c_str()); }
+void print(const boost::json::value& json) { std::printf("%s\n", write_json(json).c_str()); }
 
 int create_token(const TokenFlags& flags) {
   const config::Config config = config_of(flags);

@@ -71,13 +71,17 @@ void read_quota(Section& section, auth::QuotaLimits& limits) {
   });
 }
 
-void read_quotas(Section& section, auth::QuotaOptions& options) {
+void read_quotas(Section& section, auth::QuotaOptions& options, http::TenantBodies& bodies) {
   read_quota(section, options.limits);
+  section.size("bodies", bodies.most);
   section.sections("tenants", [&](const std::string& name, Section& below) {
     if (!auth::is_valid_name(name)) {
       return below.refuse(shown(name) + " cannot be a tenant: 1 to 64 letters, digits, '_', '.' and '-'");
     }
     read_quota(below, options.named[name]);
+    Bytes most = http::TenantBodies().most;
+    below.size("bodies", most);
+    bodies.named[name] = most;
   });
 }
 
@@ -89,6 +93,9 @@ void read_span(Section& section, std::string_view key, http::ServerLimits::Span&
 
 void read_limits_of_requests(Section& section, http::ServerLimits& limits) {
   section.size("body", limits.body);
+  section.size("body_budget", limits.body_budget);
+  section.size("body_rate", limits.body_rate);
+  read_span(section, "body_window", limits.body_window, {100ms, 10min});
   std::uint64_t connections = limits.connections;
   section.whole("connections", connections, {1, 100'000});
   limits.connections = connections;
@@ -110,7 +117,7 @@ void read_server(Section& section, ServerSettings& settings) {
                  {{"auto", AuthMode::automatic}, {"tokens", AuthMode::tokens}, {"none", AuthMode::none}});
   section.text("tokens", settings.tokens, path_rule, is_clean_absolute_path);
   section.section("jwt", [&](Section& below) { read_jwt(below, settings.jwt.emplace()); });
-  section.section("quotas", [&](Section& below) { read_quotas(below, settings.quotas); });
+  section.section("quotas", [&](Section& below) { read_quotas(below, settings.quotas, settings.tenant_bodies); });
   section.section("limits", [&](Section& below) { read_limits_of_requests(below, settings.limits); });
   if (settings.auth == AuthMode::none && (settings.jwt || !settings.tokens.empty())) {
     section.refuse("auth", "none, and yet `tokens` or `jwt` is configured: leave one or the other out");

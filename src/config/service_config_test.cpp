@@ -25,6 +25,8 @@ TEST(ServiceConfig, NoKeys_GiveTheDefaults) {
   EXPECT_FALSE(config.server.tls);
   EXPECT_FALSE(config.server.jwt);
   EXPECT_FALSE(config.server.quotas.limits.sessions);
+  EXPECT_EQ(config.server.tenant_bodies.of("acme"), mib(128));
+  EXPECT_EQ(config.server.limits.body_budget, mib(512));
   EXPECT_EQ(config.sessions.profile, "session");
   EXPECT_EQ(config.sessions.idle_timeout, 900s);
   EXPECT_EQ(config.sessions.most, 50u);
@@ -60,8 +62,9 @@ server:
     files: 16
     requests: {per_second: 20, burst: 40}
     tenants:
-      acme: {sessions: 50, requests: {per_second: 7.5}}
-  limits: {body: 2m, connections: 64, head_timeout: 5s, idle_timeout: 1m, write_timeout: 20s}
+      acme: {sessions: 50, requests: {per_second: 7.5}, bodies: 200m}
+  limits: {body: 2m, body_budget: 1g, body_rate: 1k, body_window: 7s, connections: 64, head_timeout: 5s, idle_timeout: 1m,
+           write_timeout: 20s}
 )")
                                     .server;
   EXPECT_THAT(server.listen, ElementsAre("0.0.0.0:8443", "unix:/run/cloche.sock"));
@@ -95,7 +98,12 @@ server:
   EXPECT_EQ(acme.streams, 256u);
   EXPECT_EQ(acme.requests->per_second, 7.5);
   EXPECT_EQ(acme.requests->burst, 7u);
+  EXPECT_EQ(server.tenant_bodies.of("another"), mib(128));
+  EXPECT_EQ(server.tenant_bodies.of("acme"), mib(200));
   EXPECT_EQ(server.limits.body, mib(2));
+  EXPECT_EQ(server.limits.body_budget, mib(1024));
+  EXPECT_EQ(server.limits.body_rate, kib(1));
+  EXPECT_EQ(server.limits.body_window, 7s);
   EXPECT_EQ(server.limits.connections, 64u);
   EXPECT_EQ(server.limits.head_time, 5s);
   EXPECT_EQ(server.limits.idle, 60s);

@@ -36,6 +36,7 @@ struct ServerSettings {
   std::optional<auth::JwtOptions> jwt;
   auth::QuotaOptions quotas;
   http::ServerLimits limits;
+  http::TenantBodies tenant_bodies;  // read from `quotas`
 };
 
 struct SessionSettings {

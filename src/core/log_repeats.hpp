@@ -1,8 +1,8 @@
 // A log that does not flood: lines that are alike are written as long as there are few of them.
 //
-// Lines that differ in numbers and ids alone are of one kind. The first few of a kind are written; the rest are counted,
-// and the count is written once the kind's time is over: "(and 2640 more like this in 10 s)". Debug lines and events with
-// fields are all written.
+// Lines that differ in numbers and ids alone are of one kind. The first few of a kind are written; the rest are
+// counted, and the count is written once the kind's time is over: "(and 2640 more like this in 10 s)". Debug lines and
+// events with fields are all written.
 #pragma once
 
 #include <spdlog/sinks/sink.h>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 namespace cloche {
 
@@ -32,26 +33,39 @@ std::size_t character_at_front(std::string_view bytes) {
   return point < least[length] || point > 0x10ffff || surrogate ? 0 : length;
 }
 
+// How many bytes at the front are whole characters. Most text is ASCII, and is passed eight bytes at a time.
+std::size_t whole_at_front(std::string_view bytes) {
+  constexpr std::uint64_t high_bits = 0x8080808080808080;
+  std::size_t at = 0;
+  while (at < bytes.size()) {
+    std::uint64_t eight = high_bits;
+    if (bytes.size() - at >= sizeof eight) std::memcpy(&eight, bytes.data() + at, sizeof eight);
+    if ((eight & high_bits) == 0) {
+      at += sizeof eight;
+      continue;
+    }
+    const std::size_t length = character_at_front(bytes.substr(at));
+    if (length == 0) break;
+    at += length;
+  }
+  return at;
+}
+
 }  // namespace
 
-bool is_utf8(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const std::size_t length = character_at_front(bytes);
-    if (length == 0) return false;
-    bytes.remove_prefix(length);
-  }
-  return true;
-}
+bool is_utf8(std::string_view bytes) { return whole_at_front(bytes) == bytes.size(); }
 
 std::string to_utf8(std::string_view bytes) {
   std::string text;
   text.reserve(bytes.size());
-  while (!bytes.empty()) {
-    const std::size_t length = character_at_front(bytes);
-    text.append(length > 0 ? bytes.substr(0, length) : std::string_view("\xef\xbf\xbd"));
-    bytes.remove_prefix(std::max<std::size_t>(length, 1));
+  for (;;) {
+    const std::size_t whole = whole_at_front(bytes);
+    text.append(bytes.substr(0, whole));
+    bytes.remove_prefix(whole);
+    if (bytes.empty()) return text;
+    text.append("\xef\xbf\xbd");
+    bytes.remove_prefix(1);
   }
-  return text;
 }
 
 std::size_t incomplete_tail(std::string_view bytes) {

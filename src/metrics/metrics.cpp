@@ -25,6 +25,9 @@ using prometheus::Histogram;
 const Histogram::BucketBoundaries latencies{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
                                             0.5,   1,      2.5,   5,    10,    30,   60,  300};
 
+// Seconds, from what is usual to what callers notice.
+const Histogram::BucketBoundaries lags{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5};
+
 // Callers make up methods; labels must not.
 std::string method_label(std::string_view method) {
   constexpr std::array<std::string_view, 7> known{"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"};
@@ -50,6 +53,11 @@ struct Metrics::State {
                               .Register(registry);
   Family<Histogram>& run_seconds =
       BuildHistogram().Name("cloche_run_seconds").Help("Wall time of programs, by language.").Register(registry);
+  Histogram& loop_lag = BuildHistogram()
+                            .Name("cloche_loop_lag_seconds")
+                            .Help("How late the server's thread gets to what is due.")
+                            .Register(registry)
+                            .Add({}, lags);
 };
 
 Metrics::Metrics() : state_(std::make_unique<State>()) {}
@@ -72,6 +80,10 @@ void Metrics::run_ended(std::string_view language, Category category, Cause caus
             {"cause", std::string(to_string(cause))}})
       .Increment();
   state_->run_seconds.Add({{"language", name}}, latencies).Observe(std::chrono::duration<double>(wall).count());
+}
+
+void Metrics::loop_was_late(std::chrono::steady_clock::duration by) {
+  state_->loop_lag.Observe(std::chrono::duration<double>(by).count());
 }
 
 void Metrics::watch(Sources sources) { state_->sources = std::move(sources); }

@@ -35,6 +35,9 @@ class Metrics {
                      std::chrono::steady_clock::duration took);
   void run_ended(std::string_view language, Category category, Cause cause, std::chrono::microseconds wall);
 
+  // How late the server's thread got to something that was due.
+  void loop_was_late(std::chrono::steady_clock::duration by);
+
   void watch(Sources sources);
   // In Prometheus' text format.
   std::string text() const;

@@ -16,9 +16,12 @@ TEST(Metrics, RequestsAndRuns_AreCountedByFewLabels) {
   metrics.request_ended("POST", "/execute", 200, 7ms);
   metrics.request_ended("BREW", "", 404, 1ms);
   metrics.run_ended("python", Category::timeout, Cause::wall, 3s);
+  metrics.loop_was_late(3ms);
+  metrics.loop_was_late(30ms);
   const std::string text = metrics.text();
   EXPECT_THAT(text, HasSubstr(R"(cloche_http_requests_total{method="POST",route="/execute",status="200"} 2)"));
   EXPECT_THAT(text, HasSubstr(R"(cloche_http_requests_total{method="other",route="none",status="404"} 1)"));
+  EXPECT_THAT(text, HasSubstr(R"(cloche_loop_lag_seconds_bucket{le="0.005"} 1)"));
   EXPECT_THAT(text, HasSubstr(R"(cloche_runs_total{category="timeout",cause="wall",language="python"} 1)"));
   EXPECT_THAT(text, HasSubstr(R"(cloche_run_seconds_count{language="python"} 1)"));
   EXPECT_THAT(text, Not(HasSubstr("BREW")));

@@ -118,6 +118,10 @@ void add_http(Families& families, const http::ServerCounts& counts) {
               {{{}, number(counts.refused_connections)}});
   add_counter(families, "cloche_http_clients_gone_total", "Clients that went before they were answered.",
               {{{}, number(counts.clients_gone)}});
+  add_gauge(families, "cloche_http_body_bytes_held", "Bytes of bodies in memory, of those that the budget allows.",
+            {{{}, number(counts.body_bytes_held)}});
+  add_counter(families, "cloche_http_bodies_refused_total", "Bodies refused because the budget was used up.",
+              {{{}, number(counts.bodies_refused)}});
   add_counter(families, "cloche_http_bytes_total", "Bytes over the wire.",
               {{{{"direction", "in"}}, number(counts.bytes_in)}, {{{"direction", "out"}}, number(counts.bytes_out)}});
 }

@@ -79,8 +79,9 @@ Manager::Manager(Executor executor, Backend& backend, std::unique_ptr<Journal> j
       ended_(executor),
       tasks_(executor) {
   for (const Profile& profile : options_.profiles) {
-    Surroundings surroundings{executor_, backend_,  *journal_,             secrets_,        tenancy_.access,
-                              making_,   removing_, options_.name_prefix, options_.callers};
+    Surroundings surroundings{executor_,       backend_, *journal_, secrets_,
+                              tenancy_.access, making_,  removing_, options_.name_prefix,
+                              options_.callers};
     pools_[profile.name] = std::make_shared<WarmPool>(std::move(surroundings), profile);
   }
 }

@@ -94,8 +94,8 @@ class Backend {
   // is wrong with the host, its runtime or its engine is the error. An image that is not there yet proves nothing.
   virtual Task<Status> prove(SandboxSpec, Deadline) { co_return Status{}; }
 
-  // Removes what a Cloche without owner ids made for an instance of this name, as far as it has one of these names: those
-  // in this instance's own journal. A name alone proves nothing.
+  // Removes what a Cloche without owner ids made for an instance of this name, as far as it has one of these names:
+  // those in this instance's own journal. A name alone proves nothing.
   virtual Task<Status> remove_former(std::vector<std::string>, Deadline) { co_return Status{}; }
 
   // Everything that carries the id of any owner.

@@ -1,5 +1,5 @@
-// Kernel: whether the programs of a sandbox share the host's kernel, and what that counts, with their neighbours, or have
-// one of their own (gVisor).
+// Kernel: whether the programs of a sandbox share the host's kernel, and what that counts, with their neighbours, or
+// have one of their own (gVisor).
 #pragma once
 
 namespace cloche {

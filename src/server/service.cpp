@@ -1,6 +1,12 @@
 #include "server/service.hpp"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <boost/asio/post.hpp>
+#include <latch>
+#include <thread>
 
 #include "api/contexts/routes.hpp"
 #include "api/errors.hpp"
@@ -15,6 +21,7 @@
 #include "api/sessions/routes.hpp"
 #include "api/terminal/routes.hpp"
 #include "core/log.hpp"
+#include "core/loop_lag.hpp"
 #include "lib/backends.hpp"
 #include "runner/default_profiles.hpp"
 #include "server/access_log.hpp"
@@ -29,6 +36,25 @@ constexpr std::chrono::seconds start_patience{120};
 // For all that is left to remove once nobody is waited for any more.
 constexpr std::chrono::seconds removal_grace{45};
 constexpr std::chrono::seconds hastened_grace{10};
+
+// How often it is measured how late the server's thread is.
+constexpr std::chrono::milliseconds lag_interval{50};
+
+// Large bodies get half of the machine, and less when others want it.
+unsigned body_thread_count() { return std::clamp(std::thread::hardware_concurrency() / 2, 1U, 4U); }
+
+void run_behind_others(asio::thread_pool& pool, unsigned threads) {
+  constexpr int politeness = 5;
+  const auto all_there = std::make_shared<std::latch>(threads);
+  for (unsigned i = 0; i < threads; ++i) {
+    asio::post(pool, [all_there] {
+      all_there->arrive_and_wait();  // so that each thread does it once
+      if (::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), politeness) != 0) {
+        log::debug("the priority of threads for large bodies cannot be lowered");
+      }
+    });
+  }
+}
 
 Status refuse_strangers(const std::vector<http::ListenOn>& listen) {
   for (const auto& each : listen) {
@@ -118,6 +144,11 @@ std::string_view route_of(const http::AccessRecord& record) {
 
 }  // namespace
 
+Service::Service(const Executor& executor)
+    : body_threads_(body_thread_count()), progress_(executor), ending_(executor), watching_(executor) {
+  run_behind_others(body_threads_, body_thread_count());
+}
+
 Result<std::unique_ptr<Service>> Service::create(Executor executor, ServiceOptions options) {
   std::unique_ptr<Service> service(new Service(executor));
   CLOCHE_TRY(auth::Authenticator authenticator, auth::Authenticator::open(std::move(options.auth)));
@@ -158,6 +189,8 @@ Result<std::unique_ptr<Service>> Service::create(Executor executor, ServiceOptio
   http::ServerOptions http;
   http.listen = std::move(options.listen);
   http.limits = options.config.server.limits;
+  http.tenant_bodies = options.config.server.tenant_bodies;
+  http.workers = &service->body_threads_;
   http.error_body = api::error_body_of_server;
   http.access_log = [&metrics = service->metrics_](const http::AccessRecord& record) {
     log_access(record);
@@ -228,6 +261,8 @@ Task<Status> Service::start() {
     co_return started;
   }
   ready_ = true;
+  watching_.spawn("loop lag",
+                  [this] { return watch_loop_lag(lag_interval, [this](auto by) { metrics_.loop_was_late(by); }); });
   co_return Status{};
 }
 
@@ -258,6 +293,7 @@ Task<> Service::end_in_order(Deadline drained) {
   leases_->clear();
   co_await sessions_->shut_down(drained);
   auto ended = co_await pools_->shut_down();
+  co_await watching_.shut_down();
   if (ended) instance_->leave_nothing();
   ended_ = std::move(ended);
   progress_.notify();

@@ -53,7 +53,7 @@ class Service {
   Status reload_certificates() { return http_->reload_certificates(); }
 
  private:
-  explicit Service(const Executor& executor) : progress_(executor), ending_(executor) {}
+  explicit Service(const Executor& executor);
   http::Handler routes(api::TerminalRules terminals);
   http::Handler when_ready(http::Handler handler);
   Task<> end_in_order(Deadline drained);
@@ -64,6 +64,7 @@ class Service {
   std::unique_ptr<auth::Quotas> quotas_;
   std::unique_ptr<api::FrontDoor> door_;
   asio::thread_pool threads_{2};
+  asio::thread_pool body_threads_;  // read and write large bodies, behind everything else
   std::unique_ptr<InstanceDir> instance_;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<pool::Manager> pools_;
@@ -78,6 +79,7 @@ class Service {
   std::optional<Status> ended_;
   Event progress_;
   TaskGroup ending_;
+  TaskGroup watching_;
 };
 
 }  // namespace cloche::server

@@ -122,7 +122,7 @@ TEST_P(ServiceOwners, SecretOfAnother_LooksAsIfItWasNotThere) {
 TEST_P(ServiceOwners, OddNamesOfSecrets_AreInvalid) {
   serve([this]() -> Task<> {
     static const std::vector<std::string> odd{std::string(), std::string("ACME_KEY="), std::string("ACME_KEY\0", 9),
-                                                  std::string("A\nB"), std::string(200'000, 'A')};
+                                              std::string("A\nB"), std::string(200'000, 'A')};
     for (const std::string& name : odd) {
       auto refused = co_await create(other_, with_secret(name));
       EXPECT_EQ(refused.status, 400u) << name.substr(0, 20);

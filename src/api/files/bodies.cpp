@@ -17,6 +17,26 @@ constexpr std::int64_t most_results = 10'000;
 constexpr std::int64_t most_context = 20;
 constexpr std::size_t most_files = 1'000;
 
+constexpr ShapeMember write_members[] = {{"tenant_id", &shapes::text},      {"session_id", &shapes::text},
+                                         {"path", &shapes::text},           {"content", &shapes::text},
+                                         {"content_base64", &shapes::text}, {"mode", &shapes::text_or_number},
+                                         {"append", &shapes::flag}};
+constexpr ShapeMember file_members[] = {{"path", &shapes::text},
+                                        {"content", &shapes::text},
+                                        {"content_base64", &shapes::text},
+                                        {"mode", &shapes::text_or_number}};
+constexpr Shape file_shape{.kinds = Shape::text | Shape::object,
+                           .wanted = "a string or an object",
+                           .members = file_members,
+                           .each = &shapes::anything,
+                           .most = 8};
+// One more than are allowed, so that the error below can say what to do instead.
+constexpr Shape files_shape{.kinds = Shape::object | Shape::list,
+                            .wanted = "an object of paths, or a list",
+                            .each = &file_shape,
+                            .most = most_files + 1};
+constexpr ShapeMember copy_members[] = {{"files", &files_shape}};
+
 Result<std::uint64_t> count(JsonObject& body, std::string_view name, std::int64_t least, std::int64_t most,
                             std::int64_t otherwise) {
   CLOCHE_TRY(const std::int64_t number, body.number(name, least, most, otherwise));
@@ -118,6 +138,9 @@ Result<session::FileToPack> listed_file(std::size_t index, const json::value& va
 }
 
 }  // namespace
+
+constinit const Shape write_body_shape = shapes::object_of(write_members);
+constinit const Shape copy_body_shape = shapes::object_of(copy_members);
 
 std::string_view to_string(TextEncoding encoding) {
   switch (encoding) {

@@ -10,6 +10,7 @@
 
 #include "api/json_object.hpp"
 #include "core/result.hpp"
+#include "json/shape.hpp"
 #include "session/file_tar.hpp"
 
 namespace cloche::api {
@@ -53,6 +54,7 @@ struct WriteBody {
   enum class Existing { replace, append } existing = Existing::replace;
 };
 Result<WriteBody> read_write_body(const json::value& body);
+extern const Shape write_body_shape;
 
 struct GrepBody {
   SessionName where;
@@ -121,5 +123,6 @@ Result<EditBody> read_edit_body(const json::value& body);
 
 // {"files": {path: text | {"content" | "content_base64", "mode"}}}, or a list of {"path", …}.
 Result<std::vector<session::FileToPack>> read_copy_body(const json::value& body);
+extern const Shape copy_body_shape;
 
 }  // namespace cloche::api

@@ -24,7 +24,9 @@ Task<Status> answer_refusal(http::Exchange& exchange, unsigned status, std::stri
 // Passes the error on, but answers 413 where something does not fit: a file, the workspace, an answer.
 Task<Status> answer_file_error(http::Exchange& exchange, Error error);
 
-constexpr http::JsonLimits json_limits(Bytes most) { return {.size = most, .depth = 16}; }
+constexpr http::JsonLimits json_limits(Bytes most, const Shape& shape = shapes::anything) {
+  return {.size = most, .depth = 16, .shape = &shape};
+}
 
 // The session named in the path, if it is there: `not_found`.
 Result<session::SessionUse> find_session(const Call& call, session::SessionStore& store);
@@ -43,16 +45,14 @@ struct FileCall {
   Result<Body> (*read)(const json::value&);
   Task<Status> (*serve)(Call&, session::Session&, Body);
   Bytes most;  // of the body
+  const Shape* shape = &shapes::anything;
 };
 
 template <class Body>
 Task<Status> serve_file_call(session::SessionStore& store, FileCall<Body> how, Call& call) {
-  const http::JsonLimits limits = json_limits(how.most);
-  auto json = co_await http::read_json(call.exchange, limits);
-  if (!json) co_return fail(std::move(json).error());
-  Result<Body> body = how.read(*json);
+  const http::JsonLimits limits = json_limits(how.most, *how.shape);
+  auto body = co_await http::read_json_as<Body>(call.exchange, limits, how.read);
   if (!body) co_return fail(std::move(body).error());
-  *json = nullptr;  // not held while the work is done
   auto tenant = call.tenant(body->where.tenant);
   if (!tenant) co_return fail(std::move(tenant).error());
   std::string id = body->where.session;

@@ -53,11 +53,10 @@ Task<Status> unpack(Call& call, Session& session, Files::Source source, TarCaps 
 }
 
 Task<Status> copy_json(SessionStore& store, Call& call) {
-  const http::JsonLimits limits = json_limits(most_json);
-  CLOCHE_CO_TRY(json::value body, co_await http::read_json(call.exchange, limits));
-  auto read = read_copy_body(body);
+  const http::JsonLimits limits = json_limits(most_json, copy_body_shape);
+  using Packed = std::vector<session::FileToPack>;
+  auto read = co_await http::read_json_as<Packed>(call.exchange, limits, read_copy_body);
   if (!read) co_return co_await answer_file_error(call.exchange, std::move(read).error());
-  body = nullptr;  // not held while the work is done
   auto used = co_await use_session(call, store);
   if (!used) co_return fail(std::move(used).error());
   const session::SessionUse use = std::move(*used);

@@ -22,15 +22,18 @@ using session::Session;
 using session::SessionStore;
 
 constexpr Bytes small_body = kib(64);
-constexpr Bytes content_body = mib(32);  // text or base64 in JSON
-constexpr Bytes most_binary = mib(16);   // in JSON; the raw form has no cap
-constexpr Bytes looked_at = kib(4);      // of a file, for its type
+constexpr Bytes content_body = mib(32);       // text or base64 in JSON
+constexpr Bytes most_binary = mib(16);        // in JSON; the raw form has no cap
+constexpr Bytes looked_at = kib(4);           // of a file, for its type
+constexpr Bytes small_read = mib(1);          // what may be read without a look at the file's size
+constexpr std::size_t weight_of_entry = 512;  // in time to tell it, as so many bytes
 
 // Feeds the file to the window, as much of it as the window wants; the file's size.
-Task<Result<std::uint64_t>> scan(const Place& place, LineWindow& window) {
+Task<Result<std::uint64_t>> scan(http::Exchange& exchange, const Place& place, LineWindow& window, LineCaps caps) {
   const Deadline deadline = Deadline::after(file_patience);
   auto files = place.sandbox->files();
   CLOCHE_CO_TRY(const FileEntry entry, co_await files.stat(place.file, Links::follow, deadline));
+  CLOCHE_CO_CHECK(exchange.hold(Bytes{std::min(entry.size, caps.content.count)}));
   bool stopped = false;
   Files::Sink sink = [&](std::string piece) -> Task<Status> {
     window.take(piece);
@@ -49,12 +52,17 @@ Task<Status> read_text(Call& call, Session& session, ReadTextBody body) {
   CLOCHE_CO_TRY(const Place place, place_in(session, body.path));
   const LineCaps caps;
   LineWindow window(body.offset, body.limit, caps);
-  CLOCHE_CO_TRY(const std::uint64_t size, co_await scan(place, window));
+  CLOCHE_CO_TRY(const std::uint64_t size, co_await scan(call.exchange, place, window, caps));
   if (!window.reached()) {
     co_return fail(ErrorCode::invalid_argument, "line " + std::to_string(body.offset) + " is not in the first " +
                                                     to_string(caps.scanned) + " of the file; see /read_binary");
   }
-  auto text = to_text(window.take_content(), body.encoding);
+  const std::size_t kept = window.content().size();
+  auto convert = [content = window.take_content(),
+                  encoding = body.encoding]() mutable -> Result<std::optional<std::string>> {
+    return to_text(std::move(content), encoding);
+  };
+  CLOCHE_CO_TRY(auto text, co_await http::run_off_loop(call.exchange, kept, std::move(convert)));
   if (!text) {
     co_return co_await answer_refusal(call.exchange, 400, "not_text",
                                       "these lines are not UTF-8; ask for the encoding \"latin-1\" or \"replace\", or "
@@ -106,23 +114,34 @@ Task<Status> read_binary(Call& call, Session& session, ReadBinaryBody body) {
   const Deadline deadline = Deadline::after(file_patience);
   auto files = place.sandbox->files();
   const FileRange range{body.offset, body.length.value_or(0)};
-  CLOCHE_CO_TRY(const ReadResult read, co_await files.read(place.file, range, most_binary, deadline));
+  if (!body.length || *body.length > small_read.count) {
+    CLOCHE_CO_TRY(const FileEntry entry, co_await files.stat(place.file, Links::follow, deadline));
+    CLOCHE_CO_CHECK(
+        call.exchange.hold(Bytes{std::min({entry.size, body.length.value_or(entry.size), most_binary.count})}));
+  }
+  CLOCHE_CO_TRY(ReadResult read, co_await files.read(place.file, range, most_binary, deadline));
   std::string beginning = read.bytes.substr(0, looked_at.count);
   if (body.offset > 0) {
     const FileRange first{0, looked_at.count};
     CLOCHE_CO_TRY(ReadResult head, co_await files.read(place.file, first, looked_at, deadline));
     beginning = std::move(head.bytes);
   }
-  json::object answer;
-  answer["path"] = place.path;
-  answer["content"] = encode_base64(read.bytes);
-  answer["offset"] = body.offset;
-  answer["length"] = read.bytes.size();
-  answer["size"] = read.total_size;
-  answer["content_type"] = session::content_type_of(place.path, beginning);
-  answer["sha256"] = auth::to_hex(auth::sha256(read.bytes));
-  answer["truncated"] = read.cut;
-  co_return co_await http::respond_json(call.exchange, 200, answer);
+  const std::size_t size = read.bytes.size();
+  std::string type = session::content_type_of(place.path, beginning);
+  std::function<json::value()> make = [&path = place.path, offset = body.offset, read = std::move(read),
+                                       type = std::move(type)] {
+    json::object answer;
+    answer["path"] = path;
+    answer["content"] = encode_base64(read.bytes);
+    answer["offset"] = offset;
+    answer["length"] = read.bytes.size();
+    answer["size"] = read.total_size;
+    answer["content_type"] = type;
+    answer["sha256"] = auth::to_hex(auth::sha256(read.bytes));
+    answer["truncated"] = read.cut;
+    return answer;
+  };
+  co_return co_await http::respond_json(call.exchange, 200, std::move(make), size);
 }
 
 Task<Status> write(Call& call, Session& session, WriteBody body) {
@@ -158,11 +177,14 @@ Task<Status> grep(Call& call, Session& session, GrepBody body) {
   options.most = body.limit;
   options.exclude = std::move(body.exclude);
   options.hidden = body.hidden ? GrepOptions::Hidden::search : GrepOptions::Hidden::skip;
-  CLOCHE_CO_TRY(const GrepResult found,
+  CLOCHE_CO_TRY(GrepResult found,
                 co_await files.grep(place.file, std::move(body.pattern), std::move(options), deadline));
   const auto searched = entry.type == FileType::directory ? Searched::directory : Searched::file;
-  const json::value answer = matches_to_json(found, place.path, searched, body.context);
-  co_return co_await http::respond_json(call.exchange, 200, answer);
+  const std::size_t size = found.matches.size() * weight_of_entry;
+  std::function<json::value()> make = [found = std::move(found), &path = place.path, searched, context = body.context] {
+    return matches_to_json(found, path, searched, context);
+  };
+  co_return co_await http::respond_json(call.exchange, 200, std::move(make), size);
 }
 
 Task<Status> glob(Call& call, Session& session, GlobBody body) {
@@ -175,11 +197,14 @@ Task<Status> glob(Call& call, Session& session, GlobBody body) {
   options.hidden = body.hidden ? GlobOptions::Hidden::match : GlobOptions::Hidden::skip;
   options.most = body.limit;
   options.exclude = std::move(body.exclude);
-  CLOCHE_CO_TRY(const EntryList found,
+  CLOCHE_CO_TRY(EntryList found,
                 co_await files.glob(place.file, std::move(body.pattern), std::move(options), deadline));
   const auto searched = entry.type == FileType::directory ? Searched::directory : Searched::file;
-  const json::value answer = entries_to_json(found, place.path, searched);
-  co_return co_await http::respond_json(call.exchange, 200, answer);
+  const std::size_t size = found.entries.size() * weight_of_entry;
+  std::function<json::value()> make = [found = std::move(found), &path = place.path, searched] {
+    return entries_to_json(found, path, searched);
+  };
+  co_return co_await http::respond_json(call.exchange, 200, std::move(make), size);
 }
 
 Task<Status> get_file(SessionStore& store, Call& call) {
@@ -198,7 +223,7 @@ Task<Status> get_file(SessionStore& store, Call& call) {
 void add_file_routes(CallRouter& router, SessionStore& store) {
   const FileCall<ReadTextBody> read{read_text_body, read_text, small_body};
   const FileCall<ReadBinaryBody> read_bytes{read_binary_body, read_binary, small_body};
-  const FileCall<WriteBody> written{read_write_body, write, content_body};
+  const FileCall<WriteBody> written{read_write_body, write, content_body, &write_body_shape};
   const FileCall<GrepBody> searched{read_grep_body, grep, small_body};
   const FileCall<GlobBody> listed{read_glob_body, glob, small_body};
   router.add("POST", "/read", file_call(store, read));

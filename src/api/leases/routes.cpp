@@ -17,7 +17,7 @@ namespace {
 using http::Exchange;
 
 // Files travel in JSON, base64 among them.
-constexpr http::JsonLimits body_limits{.size = mib(64), .depth = 16};
+constexpr http::JsonLimits body_limits{.size = mib(64), .depth = 16, .values = 200'000};
 constexpr std::chrono::milliseconds default_execute_wall{30'000};
 
 // What a route answers.
@@ -241,7 +241,7 @@ void add_lease_routes(http::Router<http::RouteHandler>& router, const FrontDoor&
       return work_in_lease(book, quotas, counted, work, call);
     });
   };
-  add("POST", "/sandboxes/{language}", 
+  add("POST", "/sandboxes/{language}",
       [&book, &runner, &quotas](Call& call) { return lend_call(book, runner, quotas, call); });
   add_work("/sandboxes/{id}/prepare", auth::Quota::files, prepare);
   add_work("/sandboxes/{id}/inject", auth::Quota::files, inject);

@@ -1,13 +1,13 @@
 #include "api/runs/answers.hpp"
 
 #include <boost/json/array.hpp>
-#include <boost/json/serialize.hpp>
 
 #include "api/errors.hpp"
 #include "api/json_object.hpp"
 #include "api/runs/bodies.hpp"
 #include "auth/utc_time.hpp"
 #include "core/utf8.hpp"
+#include "json/write_json.hpp"
 
 namespace cloche::api {
 
@@ -105,6 +105,15 @@ json::object result_json(const Run& run, const RunPlace& place, Printed printed)
   return body;
 }
 
+std::size_t printed_size(const Run& run) {
+  if (run.running()) return 0;
+  std::size_t size = run.log().output(RunOutput::Source::out).size() + run.log().output(RunOutput::Source::err).size();
+  if (const RunResult* result = session::result_in(*run.log().how())) {
+    size += result->compile.out.size() + result->compile.err.size();
+  }
+  return size;
+}
+
 json::object summary_json(const Run& run) {
   json::object body;
   body["run_id"] = run.id();
@@ -140,7 +149,7 @@ http::ServerEvent first_event(const Run& run, const RunPlace& place, std::uint64
   http::ServerEvent event;
   event.name = "run";
   event.id = event_id({run.id(), position});
-  event.data = json::serialize(body);
+  event.data = write_json(body);
   event.retry = come_back_after;
   return event;
 }
@@ -162,7 +171,7 @@ http::ServerEvent to_server_event(const Run& run, const RunPlace& place, const s
     event.name = "result";
     body = result_json(run, place, Printed::left_out);
   }
-  event.data = json::serialize(body);
+  event.data = write_json(body);
   return event;
 }
 

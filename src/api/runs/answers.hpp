@@ -23,6 +23,9 @@ boost::json::object result_json(const session::Run& run, const RunPlace& place, 
 boost::json::object state_json(const session::Run& run, const RunPlace& place);
 boost::json::object summary_json(const session::Run& run);
 
+// About how large these are.
+std::size_t printed_size(const session::Run& run);
+
 // Text as it is, with U+FFFD in the place of what is not UTF-8; and then the bytes as base64 beside it.
 void put_bytes(boost::json::object& into, std::string_view name, std::string_view bytes);
 

@@ -9,6 +9,7 @@
 
 #include "api/files/bodies.hpp"
 #include "http/server/target.hpp"
+#include "json/shape.hpp"
 #include "session/run.hpp"
 
 namespace cloche::api {
@@ -31,6 +32,8 @@ struct RunCall {
 Result<RunCall> read_execute_body(const json::value& body);
 // The same with "command" and "pipefail" instead of "code" and "language".
 Result<RunCall> read_bash_body(const json::value& body);
+// What both look like. A large field needs its place here: others share a small number of values.
+extern const Shape run_body_shape;
 
 // {"signal": "SIGTERM" | "TERM" | 15}
 Result<int> read_signal_body(const json::value& body);

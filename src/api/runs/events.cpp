@@ -2,11 +2,11 @@
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
 
 #include "api/welcome.hpp"
 #include "http/grammar.hpp"
 #include "http/server/event_stream.hpp"
+#include "json/write_json.hpp"
 
 namespace cloche::api {
 
@@ -25,7 +25,7 @@ http::ServerEvent last_words_to(const ShutOut& out) {
   body["message"] = out.message;
   http::ServerEvent event;
   event.name = "error";
-  event.data = boost::json::serialize(body);
+  event.data = write_json(body);
   return event;
 }
 

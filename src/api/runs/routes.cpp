@@ -22,7 +22,7 @@ using session::SessionStore;
 using session::SessionUse;
 
 // Code and files travel in JSON, base64 among them.
-constexpr http::JsonLimits body_limits{.size = mib(64), .depth = 16};
+constexpr http::JsonLimits body_limits{.size = mib(64), .depth = 16, .values = 50'000, .shape = &run_body_shape};
 constexpr std::chrono::seconds session_patience{60};
 constexpr std::chrono::seconds removal_patience{30};
 // To compile a program and start it in the background.
@@ -63,11 +63,15 @@ Task<RunEnd> run_in_context(Session& session, session::ContextCall call, RunList
 }
 
 // The run's own task holds the session.
-Runs::Work work_of(Session& session, const LanguageRegistry& languages, RunCall call) {
+Runs::Work work_of(Session& session, const LanguageRegistry& languages, RunCall call, std::function<void()> release) {
   auto shared = std::make_shared<RunCall>(std::move(call));
-  return [&session, &languages, shared](RunListener listener, runner::ExecWatch watch) {
+  return [&session, &languages, shared, release](RunListener listener, runner::ExecWatch watch) {
     if (!shared->context.empty()) return run_in_context(session, shared->context_call(), std::move(listener));
-    shared->request.watch = std::move(watch);
+    // Code and files are in the sandbox when the program starts.
+    shared->request.watch = [watch = std::move(watch), release](Exec* exec) {
+      release();
+      if (watch) watch(exec);
+    };
     return run_code(session, languages, std::move(shared->request), std::move(listener));
   };
 }
@@ -94,8 +98,9 @@ Task<Status> resume(RunService& service, Call& call, const auth::AuthorizedTenan
 
 Task<Status> answer_ended(Call& call, const Run& run, const RunPlace& place, unsigned status) {
   if (const auto* error = std::get_if<Error>(run.log().how())) co_return fail(*error);
-  const json::value answer = result_json(run, place, Printed::included);
-  co_return co_await http::respond_json(call.exchange, status, answer);
+  // A run that has ended does not change any more, so another thread may read it.
+  std::function<json::value()> make = [&run, &place] { return result_json(run, place, Printed::included); };
+  co_return co_await http::respond_json(call.exchange, status, std::move(make), printed_size(run));
 }
 
 Task<Status> start_in_background(RunService& service, Call& call, const SessionUse& use, Runs& runs, RunCall wanted,
@@ -146,7 +151,7 @@ Task<Status> run(RunService& service, Call& call, RunCall wanted) {
   }
   session::RunSubject subject = wanted.subject();
   if (as_events) subject.unattended = session::Unattended::cancelled;
-  auto work = work_of(*use, service.languages, std::move(wanted));
+  auto work = work_of(*use, service.languages, std::move(wanted), call.exchange.release_of_body());
   CLOCHE_CO_TRY(const auto started, runs->start(use, std::move(subject), std::move(*ticket), std::move(work)));
   if (as_events) {
     constexpr std::uint64_t beginning = 0;
@@ -162,11 +167,9 @@ Task<Status> run(RunService& service, Call& call, RunCall wanted) {
 using ReadBody = Result<RunCall> (*)(const json::value&);
 
 Task<Status> read_and_run(RunService service, Call& call, ReadBody read) {
-  auto body = co_await http::read_json(call.exchange, body_limits);
-  if (!body) co_return fail(std::move(body).error());
-  CLOCHE_CO_TRY(RunCall wanted, read(*body));
-  *body = nullptr;
-  auto served = co_await run(service, call, std::move(wanted));
+  auto wanted = co_await http::read_json_as<RunCall>(call.exchange, body_limits, read);
+  if (!wanted) co_return fail(std::move(wanted).error());
+  auto served = co_await run(service, call, std::move(*wanted));
   co_return served;
 }
 
@@ -187,6 +190,12 @@ Task<Result<Opened>> open_runs(SessionStore& store, Call& call) {
   co_return opened;
 }
 
+// A run that goes on is told in a few words, at once.
+Task<Status> answer_state(Call& call, const Run& run, const RunPlace& place) {
+  std::function<json::value()> make = [&run, &place] { return state_json(run, place); };
+  co_return co_await http::respond_json(call.exchange, 200, std::move(make), printed_size(run));
+}
+
 std::string run_id(const Call& call) { return std::string(call.path["run"]); }
 
 Task<Status> list(SessionStore& store, Call& call) {
@@ -201,8 +210,8 @@ Task<Status> list(SessionStore& store, Call& call) {
 Task<Status> show(SessionStore& store, Call& call) {
   CLOCHE_CO_TRY(const Opened opened, co_await open_runs(store, call));
   CLOCHE_CO_TRY(const auto run, opened.runs->find(run_id(call)));
-  const json::value answer = state_json(*run, opened.place);
-  co_return co_await http::respond_json(call.exchange, 200, answer);
+  auto answered = co_await answer_state(call, *run, opened.place);
+  co_return answered;
 }
 
 Task<Status> events(SessionStore& store, Call& call) {
@@ -239,14 +248,19 @@ Task<Status> output(SessionStore& store, Call& call) {
   // No character is cut in two where the rest of it is there, or may come.
   const bool is_last = offset + part.size() == all.size() && !run->running();
   if (const auto tail = incomplete_tail(part); !is_last && tail < part.size()) part.remove_suffix(tail);
-  json::object answer;
-  answer["stream"] = wanted.source == session::RunOutput::Source::out ? "stdout" : "stderr";
-  answer["offset"] = offset;
-  put_bytes(answer, "content", part);
-  answer["next_offset"] = offset + part.size();
-  answer["size"] = all.size();
-  answer["state"] = state;
-  co_return co_await http::respond_json(call.exchange, 200, answer);
+  // A copy: the program may print on while another thread writes the answer.
+  std::function<json::value()> make = [wanted, offset, state, content = std::string(part), size = all.size()] {
+    json::object answer;
+    answer["stream"] = wanted.source == session::RunOutput::Source::out ? "stdout" : "stderr";
+    answer["offset"] = offset;
+    put_bytes(answer, "content", content);
+    answer["next_offset"] = offset + content.size();
+    answer["size"] = size;
+    answer["state"] = state;
+    return answer;
+  };
+  const std::size_t weight = part.size();
+  co_return co_await http::respond_json(call.exchange, 200, std::move(make), weight);
 }
 
 Task<Status> signal(SessionStore& store, Call& call) {
@@ -272,8 +286,8 @@ Task<Status> wait(SessionStore& store, Call& call) {
   CLOCHE_CO_TRY(const auto run, opened.runs->find(run_id(call)));
   CLOCHE_CO_TRY(const session::Admission following, opened.use->admit_stream());
   (void)co_await run->wait(Deadline::after(timeout));
-  const json::value answer = state_json(*run, opened.place);
-  co_return co_await http::respond_json(call.exchange, 200, answer);
+  auto answered = co_await answer_state(call, *run, opened.place);
+  co_return answered;
 }
 
 Task<Status> remove(SessionStore& store, Call& call) {

@@ -1,7 +1,6 @@
 #include "api/terminal/messages.hpp"
 
 #include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
 #include <charconv>
 #include <csignal>
 #include <optional>
@@ -10,6 +9,7 @@
 #include "api/json_object.hpp"
 #include "core/utf8.hpp"
 #include "http/server/json_body.hpp"
+#include "json/write_json.hpp"
 
 namespace cloche::api {
 
@@ -103,7 +103,7 @@ std::string exit_message(const Outcome& outcome, std::string_view reason) {
   if (outcome.signal != 0) message["signal"] = outcome.signal;
   message["ending"] = to_string(outcome.ending);
   message["reason"] = to_utf8(reason.empty() ? std::string_view(outcome.reason) : reason);
-  return json::serialize(message);
+  return write_json(message);
 }
 
 std::string terminal_error_message(const Error& error) {
@@ -117,7 +117,7 @@ std::string terminal_error_message(std::string_view code, std::string_view words
   message["type"] = "error";
   message["code"] = code;
   message["message"] = to_utf8(words);
-  return json::serialize(message);
+  return write_json(message);
 }
 
 }  // namespace cloche::api

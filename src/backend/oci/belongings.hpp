@@ -12,8 +12,8 @@ namespace cloche::oci {
 // Cgroups, uid ranges, and below this host's run directory the directories of sandboxes and mounts, of all owners.
 Result<std::vector<Belonging>> find_belongings(const Host& host);
 
-// Removes what a Cloche without owner ids left in the directory of this instance's name, if its sandbox has one of these
-// names.
+// Removes what a Cloche without owner ids left in the directory of this instance's name, if its sandbox has one of
+// these names.
 Status remove_former(const Host& host, const std::vector<std::string>& names, const Watch& watch);
 
 // Removes all that carries this instance's id.

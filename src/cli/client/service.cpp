@@ -1,9 +1,9 @@
 #include "cli/client/service.hpp"
 
 #include <boost/json/parse.hpp>
-#include <boost/json/serialize.hpp>
 
 #include "cli/client/answer_error.hpp"
+#include "json/write_json.hpp"
 
 namespace cloche::cli {
 
@@ -122,7 +122,7 @@ Task<Result<json::value>> Service::post(std::string target, json::value body) {
   request.method = "POST";
   request.target = std::move(target);
   request.fields.emplace_back("Content-Type", "application/json");
-  request.body = json::serialize(body);
+  request.body = write_json(body);
   auto answered = co_await call(std::move(request));
   co_return answered;
 }

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <boost/json/serialize.hpp>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -10,6 +9,7 @@
 #include <string>
 
 #include "cloche/errors.hpp"
+#include "json/write_json.hpp"
 
 namespace cloche::cli {
 
@@ -26,6 +26,6 @@ int print_text(std::string_view text) {
   return 0;
 }
 
-int print_json(const boost::json::value& json) { return print_text(boost::json::serialize(json) + "\n"); }
+int print_json(const boost::json::value& json) { return print_text(write_json(json) + "\n"); }
 
 }  // namespace cloche::cli

@@ -2,25 +2,52 @@
 
 namespace cloche::http {
 
-BodyReader::BodyReader(Wire& wire, const RequestHead& head)
-    : wire_(wire), decoder_(head.framing), expects_continue_(head.expects_continue), most_(wire.limits().body) {}
+namespace {
+
+// How often it is looked whether others need what a slow body holds.
+constexpr std::chrono::milliseconds between_looks{500};
+constexpr std::size_t kept_of_body = 64 << 10;
+
+}  // namespace
+
+BodyReader::BodyReader(Wire& wire, const RequestHead& head, BodyShare& share)
+    : wire_(wire),
+      share_(share),
+      decoder_(head.framing),
+      expects_continue_(head.expects_continue),
+      most_(wire.limits().body) {}
+
+Status BodyReader::hold_all() {
+  if (error_) return fail(*error_);
+  holds_chunks_ = !decoder_.left();
+  if (holds_chunks_) return {};
+  if (*decoder_.left() > most_.count) return too_long();
+  auto refusal = share_.take(*decoder_.left());
+  if (refusal) return give_up(ErrorCode::limit_reached, refusal->status, refusal->why);
+  return {};
+}
 
 Task<Result<std::string>> BodyReader::read_some() {
   if (error_) co_return fail(*error_);
   if (decoder_.done()) co_return std::string();
   if (decoder_.left().value_or(0) > most_.count - std::min(received_, most_.count)) {
-    co_return give_up(ErrorCode::limit_reached, 413, "the body is longer than " + to_string(most_));
+    co_return too_long();
   }
+  wire_.inflow().keep(kept_of_body);
   CLOCHE_CO_CHECK(co_await ask_to_continue());
   CLOCHE_CO_TRY(std::string piece, co_await next_piece());
   received_ += piece.size();
-  if (received_ > most_.count) {
-    co_return give_up(ErrorCode::limit_reached, 413, "the body is longer than " + to_string(most_));
+  if (received_ > most_.count) co_return too_long();
+  if (holds_chunks_) {
+    auto refusal = share_.take(piece.size());
+    if (refusal) co_return give_up(ErrorCode::limit_reached, refusal->status, refusal->why);
   }
+  note_progress();
   co_return piece;
 }
 
 Task<Result<std::string>> BodyReader::read_all() {
+  CLOCHE_CO_CHECK(hold_all());
   std::string body;
   for (;;) {
     CLOCHE_CO_TRY(const std::string piece, co_await read_some());
@@ -48,25 +75,26 @@ Task<Result<std::string>> BodyReader::next_piece() {
     if (!piece.empty() || decoder_.done()) co_return piece;
     if (inflow.ended())
       co_return give_up(ErrorCode::unavailable, 400, "the client went away in the middle of the body");
+    if (waited_ >= window()) co_return give_up(ErrorCode::timeout, 408, "the body comes too slowly");
     const auto before = Deadline::Clock::now();
-    const std::uint64_t had = inflow.total();
-    const Deadline deadline = patience();
+    Deadline deadline = Deadline::after(window() - waited_);
+    if (share_.holds_any()) deadline = deadline.sooner(Deadline::after(between_looks));
     co_await inflow.wait(deadline);
     waited_ += Deadline::Clock::now() - before;
-    if (inflow.total() == had && !inflow.ended() && deadline.passed()) {
-      co_return give_up(ErrorCode::timeout, 408, "the body comes too slowly");
-    }
-    // Framing without end, one byte at a time, is no progress.
-    if (patience().passed()) co_return give_up(ErrorCode::timeout, 408, "the body comes too slowly");
   }
 }
 
-Deadline BodyReader::patience() const {
-  const ServerLimits& limits = wire_.limits();
-  const Deadline silence = Deadline::after(limits.body_silence);
-  if (limits.body_rate.count == 0) return silence;
-  const auto earned = std::chrono::seconds(received_ / limits.body_rate.count);
-  return silence.sooner(Deadline::after(limits.body_grace + earned - waited_));
+Deadline::Clock::duration BodyReader::window() const {
+  return share_.under_pressure() ? wire_.limits().pressed_window : wire_.limits().body_window;
+}
+
+void BodyReader::note_progress() {
+  const bool pressed = share_.under_pressure();
+  const std::uint64_t rate = (pressed ? wire_.limits().pressed_rate : wire_.limits().body_rate).count;
+  const auto asked = std::chrono::duration<double>(window()).count() * static_cast<double>(rate);
+  if (static_cast<double>(received_ - window_began_) < asked) return;
+  window_began_ = received_;
+  waited_ = {};
 }
 
 std::unexpected<Error> BodyReader::give_up(ErrorCode code, unsigned status, std::string why) {

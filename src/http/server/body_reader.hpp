@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "http/server/body_budget.hpp"
 #include "http/server/body_decoder.hpp"
 #include "http/server/wire.hpp"
 
@@ -12,9 +13,12 @@ namespace cloche::http {
 
 class BodyReader {
  public:
-  BodyReader(Wire& wire, const RequestHead& head);
+  BodyReader(Wire& wire, const RequestHead& head, BodyShare& share);
 
   void allow(Bytes most) { most_ = most; }
+  // From now on all that is read is kept by the reader, and taken from the budget: a known length at once, before
+  // anything is read, and chunks as they come. `limit_reached` when there is no room, or when it is too long.
+  Status hold_all();
   // The next piece; an empty one at the end. `limit_reached` when the body is longer than allowed, `timeout` when it
   // comes too slowly, `protocol` when its framing is broken, `unavailable` when the client went away. An error is
   // final.
@@ -36,15 +40,22 @@ class BodyReader {
   Task<Result<std::string>> next_piece();
   Task<Status> ask_to_continue();
   std::unexpected<Error> give_up(ErrorCode code, unsigned status, std::string why);
-  Deadline patience() const;
+  std::unexpected<Error> too_long() {
+    return give_up(ErrorCode::limit_reached, 413, "the body is longer than " + to_string(most_));
+  }
+  Deadline::Clock::duration window() const;
+  void note_progress();
 
   Wire& wire_;
+  BodyShare& share_;
   BodyDecoder decoder_;
   const bool expects_continue_;
   Bytes most_;
   std::uint64_t received_ = 0;
-  Deadline::Clock::duration waited_{};  // for the client, all in all
+  std::uint64_t window_began_ = 0;      // at so many bytes
+  Deadline::Clock::duration waited_{};  // for the client, in this window
   bool asked_ = false;                  // for any of it
+  bool holds_chunks_ = false;
   std::optional<Error> error_;
   std::optional<Refusal> refusal_;
 };

@@ -22,6 +22,8 @@ std::string id_of(const RequestHead& head) {
   return is_sane_id(theirs) ? std::string(theirs) : random_hex(8);
 }
 
+bool is_worth_a_retry(unsigned status) { return status == 429 || status == 503; }
+
 }  // namespace
 
 ErrorBody ServerState::error_body(unsigned status, std::string_view why, std::string_view request_id) const {
@@ -33,7 +35,7 @@ std::string ServerState::last_words(const Refusal& refusal, std::string_view req
   const ErrorBody body = error_body(refusal.status, refusal.why, request_id);
   Fields fields;
   fields.emplace_back("Content-Type", body.content_type);
-  if (refusal.status == 503) fields.emplace_back("Retry-After", "1");
+  if (is_worth_a_retry(refusal.status)) fields.emplace_back("Retry-After", "1");
   const AnswerHead head{refusal.status, fields, AnswerFraming::length, body.text.size(), "close", request_id};
   auto bytes = serialise_answer_head(head);
   return bytes ? *bytes + body.text : "HTTP/1.1 500 Internal Server Error\r\nConnection: close\r\n\r\n";
@@ -47,7 +49,9 @@ ExchangeParts::ExchangeParts(ServerState& s, std::shared_ptr<Wire> w, RequestHea
       peer(p),
       request_id(id_of(head)),
       last_of_connection(is_last),
-      body(wire, head),
+      shared_share(std::make_shared<BodyShare>(server.budget)),
+      share(*shared_share),
+      body(wire, head, share),
       answer(wire, AnswerTo{head.method == "HEAD", head.version, request_id, [this] {
                               return head.keeps_alive && !last_of_connection && !server.stopping &&
                                      body.can_be_drained();
@@ -80,6 +84,31 @@ void Exchange::allow_body(Bytes most) { parts_->body.allow(most); }
 void Exchange::reject_body(unsigned status, std::string why) { parts_->body.reject(status, std::move(why)); }
 const std::optional<Refusal>& Exchange::body_refusal() const { return parts_->body.refusal(); }
 
+void Exchange::charge_to(const std::string& tenant) {
+  const Bytes most = parts_->server.options.tenant_bodies.of(tenant);
+  parts_->share.charge_to(parts_->server.budget->account(tenant, most));
+}
+
+Status Exchange::hold_body(Bytes most) {
+  parts_->body.allow(most);
+  return parts_->body.hold_all();
+}
+
+Status Exchange::hold(Bytes more) {
+  auto refusal = parts_->share.take(more.count);
+  if (!refusal) return {};
+  parts_->body.reject(refusal->status, refusal->why);
+  return fail(ErrorCode::limit_reached, std::move(refusal->why));
+}
+
+std::function<void()> Exchange::release_of_body() const {
+  return [weak = std::weak_ptr<BodyShare>(parts_->shared_share)] {
+    if (const auto share = weak.lock()) share->give_back();
+  };
+}
+
+asio::thread_pool* Exchange::workers() const { return parts_->server.options.workers; }
+
 Task<Result<std::string>> Exchange::read_body(Bytes most) {
   parts_->body.allow(most);
   return parts_->body.read_all();
@@ -88,12 +117,14 @@ Task<Result<std::string>> Exchange::read_body(Bytes most) {
 Task<Result<std::string>> Exchange::read_some() { return parts_->body.read_some(); }
 
 Task<Status> Exchange::respond(unsigned status, Fields fields, std::string body) {
+  parts_->share.take_anyway(body.size());
   co_return co_await parts_->answer.respond(status, fields, body);
 }
 
 Task<Status> Exchange::refuse(unsigned status, std::string why, Fields fields) {
   const ErrorBody body = parts_->server.error_body(status, why, parts_->request_id);
   fields.emplace_back("Content-Type", body.content_type);
+  if (is_worth_a_retry(status) && field_value(fields, "Retry-After").empty()) fields.emplace_back("Retry-After", "1");
   co_return co_await parts_->answer.respond(status, fields, body.text);
 }
 

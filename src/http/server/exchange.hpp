@@ -22,6 +22,10 @@
 #include "http/server/target.hpp"
 #include "http/stream.hpp"
 
+namespace boost::asio {
+class thread_pool;
+}
+
 namespace cloche::http {
 
 struct ExchangeParts;
@@ -55,6 +59,21 @@ class Exchange {
   Task<Result<std::string>> read_some();
   // How long the body may be that `read_some` reads, instead of the server's own limit.
   void allow_body(Bytes most);
+
+  // Memory. What a handler keeps of bodies, its own answer's among them, is taken from the server's budget and from the
+  // tenant's, and given back with the exchange. Where there is none left it fails with `limit_reached`, and the answer
+  // is 429 or 503 like that for a body that cannot be read. A body that is passed on in pieces needs none of this.
+  void charge_to(const std::string& tenant);
+  // For all that `read_some` reads from now on, before any of it is read where its length is known. `read_body` does it
+  // by itself.
+  Status hold_body(Bytes most);
+  Status hold(Bytes more);
+  // To be called once what was read is not in memory any more, where the exchange lives on for long. Does nothing after
+  // the exchange.
+  std::function<void()> release_of_body() const;
+  // For work on large bodies; nullptr when the server has none, and all is done on its own thread.
+  asio::thread_pool* workers() const;
+
   // For readers of one form of body: it is of no use to them, and why. Part of what `body_failed` tells of.
   void reject_body(unsigned status, std::string why);
   // It could not be read. A handler that answers nothing leaves it to the server to say so with the status that fits.

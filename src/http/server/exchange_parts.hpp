@@ -5,6 +5,7 @@
 
 #include "core/event.hpp"
 #include "http/server/answer.hpp"
+#include "http/server/body_budget.hpp"
 #include "http/server/body_reader.hpp"
 #include "http/server/server.hpp"
 
@@ -14,7 +15,11 @@ class ServerConnection;
 
 struct ServerState {
   ServerState(Executor e, ServerOptions o, Handler h)
-      : executor(std::move(e)), options(std::move(o)), handler(std::move(h)), stopped(executor) {}
+      : executor(std::move(e)),
+        options(std::move(o)),
+        handler(std::move(h)),
+        budget(std::make_shared<BodyBudget>(options.limits.body_budget)),
+        stopped(executor) {}
 
   ErrorBody error_body(unsigned status, std::string_view why, std::string_view request_id) const;
   // A whole answer, head and body, after which the connection closes.
@@ -23,10 +28,13 @@ struct ServerState {
   Executor executor;
   ServerOptions options;
   Handler handler;
+  std::shared_ptr<BodyBudget> budget;
   ServerCounts counts;
   bool stopping = false;
   Event stopped;
   std::set<ServerConnection*> connections;
+  std::map<std::string, std::size_t, std::less<>> connections_of;  // by the peer's address
+  std::size_t lingering = 0;                                       // connections that are read to their end
 };
 
 struct ExchangeParts {
@@ -40,6 +48,8 @@ struct ExchangeParts {
   const Peer& peer;
   std::string request_id;
   bool last_of_connection;
+  std::shared_ptr<BodyShare> shared_share;  // what is made of a body may tell when it is gone
+  BodyShare& share;
   BodyReader body;
   Answer answer;
   bool outlives_client = false;

@@ -36,6 +36,12 @@ void Inflow::consume(std::size_t count) {
   if (was_full && bytes().size() < most_kept_) room_.notify();
 }
 
+void Inflow::keep(std::size_t most) {
+  const bool was_full = bytes().size() >= most_kept_;
+  most_kept_ = most;
+  if (was_full && bytes().size() < most_kept_) room_.notify();
+}
+
 Task<> Inflow::wait(Deadline deadline) {
   arrived_.expires_at(deadline.time());
   boost::system::error_code woken;

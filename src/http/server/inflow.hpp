@@ -25,6 +25,8 @@ class Inflow {
 
   std::string_view bytes() const { return std::string_view(buffer_).substr(used_); }
   void consume(std::size_t count);
+  // How much is read ahead of those who use it.
+  void keep(std::size_t most);
   // Gives memory back that is not used, where a pause may follow.
   void shrink() {
     if (bytes().empty()) buffer_ = {};
@@ -42,7 +44,7 @@ class Inflow {
   static constexpr std::size_t piece_size = 16 << 10;
 
   Stream& stream_;
-  const std::size_t most_kept_;
+  std::size_t most_kept_;
   std::array<char, piece_size> piece_;
   std::string buffer_;
   std::size_t used_ = 0;  // of the buffer's front

@@ -1,8 +1,7 @@
 #include "http/server/json_body.hpp"
 
-#include <boost/json.hpp>
-
-#include "json/strict_json.hpp"
+#include "http/grammar.hpp"
+#include "json/write_json.hpp"
 
 namespace cloche::http {
 
@@ -40,25 +39,67 @@ Status check_json_type(std::string_view content_type) {
 }
 
 Result<boost::json::value> parse_json(std::string_view text, std::size_t depth) {
-  auto value = parse_strict_json(text, depth);
-  if (!value) return fail(std::move(value).error().at("the body"));
-  return value;
+  JsonRules rules;
+  rules.depth = depth;
+  JsonReader reader(rules);
+  CLOCHE_CHECK(reader.feed(text));
+  return reader.finish();
 }
 
-Task<Result<boost::json::value>> read_json(Exchange& exchange, JsonLimits limits) {
+Task<Result<JsonIntake>> take_json(Exchange& exchange, JsonLimits limits) {
   if (auto type = check_json_type(exchange.field("Content-Type")); !type) {
     exchange.reject_body(415, type.error().message);
     co_return fail(std::move(type).error());
   }
-  CLOCHE_CO_TRY(const std::string text, co_await exchange.read_body(limits.size));
-  co_return parse_json(text, limits.depth);
+  CLOCHE_CO_CHECK(exchange.hold_body(limits.size));
+  JsonRules rules;
+  rules.depth = limits.depth;
+  rules.values = limits.values;
+  rules.shape = limits.shape;
+  const auto reader = std::make_shared<JsonReader>(rules);
+  JsonIntake intake{reader, 0};
+  for (;;) {
+    CLOCHE_CO_TRY(std::string piece, co_await exchange.read_some());
+    if (piece.empty()) co_return intake;
+    intake.size += piece.size();
+    auto feed = [reader, piece = std::move(piece)] { return reader->feed(piece); };
+    auto fed = co_await run_off_loop(exchange, intake.size, std::move(feed));
+    if (fed) continue;
+    if (fed.error().code == ErrorCode::limit_reached) exchange.reject_body(413, fed.error().message);
+    co_return fail(std::move(fed).error());
+  }
 }
 
-Task<Status> respond_json(Exchange& exchange, unsigned status, const boost::json::value& body) {
-  std::string text = boost::json::serialize(body);
+Task<Result<boost::json::value>> read_json(Exchange& exchange, JsonLimits limits) {
+  auto intake = co_await take_json(exchange, limits);
+  if (!intake) co_return fail(std::move(intake).error());
+  auto finish = [reader = std::move(intake->reader)] { return reader->finish(); };
+  auto value = co_await run_off_loop(exchange, intake->size, std::move(finish));
+  co_return value;
+}
+
+namespace {
+
+Task<Status> respond_text(Exchange& exchange, unsigned status, std::string text) {
   Fields fields;
   fields.emplace_back("Content-Type", "application/json");
   co_return co_await exchange.respond(status, std::move(fields), std::move(text));
+}
+
+}  // namespace
+
+Task<Status> respond_json(Exchange& exchange, unsigned status, const boost::json::value& body) {
+  auto write = [&body]() -> Result<std::string> { return write_json(body); };
+  const std::size_t size = json_weight(body, small_work);
+  CLOCHE_CO_TRY(std::string text, co_await run_off_loop(exchange, size, std::move(write)));
+  co_return co_await respond_text(exchange, status, std::move(text));
+}
+
+Task<Status> respond_json(Exchange& exchange, unsigned status, std::function<boost::json::value()> make,
+                          std::size_t size) {
+  auto write = [make = std::move(make)]() -> Result<std::string> { return write_json(make()); };
+  CLOCHE_CO_TRY(std::string text, co_await run_off_loop(exchange, size, std::move(write)));
+  co_return co_await respond_text(exchange, status, std::move(text));
 }
 
 }  // namespace cloche::http

@@ -74,7 +74,8 @@ struct Server::Impl {
   void let_in(Arrival arrival) {
     ++state->counts.connections;
     const auto shared = std::make_shared<Arrival>(std::move(arrival));
-    if (state->counts.open_connections < state->options.limits.connections) {
+    const bool has_room = state->counts.open_connections < state->options.limits.connections;
+    if (has_room || ServerConnection::make_room(*state)) {
       // Counted from here on: its task starts a little later.
       auto counted = std::make_shared<Counted>(state);
       if (shared->stream) {
@@ -181,6 +182,11 @@ Status Server::reload_certificates() {
   return {};
 }
 
-ServerCounts Server::counts() const { return impl_->state->counts; }
+ServerCounts Server::counts() const {
+  ServerCounts counts = impl_->state->counts;
+  counts.body_bytes_held = impl_->state->budget->used();
+  counts.bodies_refused = impl_->state->budget->refused();
+  return counts;
+}
 
 }  // namespace cloche::http

@@ -76,11 +76,16 @@ struct ServerCounts {
   std::uint64_t clients_gone = 0;           // before they were answered
   std::uint64_t bytes_in = 0;
   std::uint64_t bytes_out = 0;
+  std::uint64_t body_bytes_held = 0;  // of the budget, now
+  std::uint64_t bodies_refused = 0;   // because none of it was left
 };
 
 struct ServerOptions {
   std::vector<ListenOn> listen;
   ServerLimits limits;
+  TenantBodies tenant_bodies;
+  // For work on large bodies. Outlives the server. Without it, all is done on the server's own thread.
+  asio::thread_pool* workers = nullptr;
   // The form of errors that come from the server itself. Without it, one line of text.
   std::function<ErrorBody(unsigned status, std::string_view why, std::string_view request_id)> error_body;
   std::function<void(const AccessRecord&)> access_log;

@@ -93,9 +93,30 @@ ServerConnection::ServerConnection(std::shared_ptr<ServerState> state, std::uniq
       wire_(std::make_shared<Wire>(std::move(stream), state_->executor, state_->options.limits)),
       watched_changed_(state_->executor) {
   state_->connections.insert(this);
+  ++state_->connections_of[peer_.address];
 }
 
-ServerConnection::~ServerConnection() { state_->connections.erase(this); }
+ServerConnection::~ServerConnection() {
+  state_->connections.erase(this);
+  const auto of_peer = state_->connections_of.find(peer_.address);
+  if (--of_peer->second == 0) state_->connections_of.erase(of_peer);
+}
+
+bool ServerConnection::make_room(ServerState& state) {
+  ServerConnection* chosen = nullptr;
+  std::size_t most = 0;
+  for (ServerConnection* each : state.connections) {
+    if (!each->waits_since_ || each->gives_way_) continue;
+    const std::size_t count = state.connections_of.find(each->peer_.address)->second;
+    if (chosen && (count < most || (count == most && *each->waits_since_ >= *chosen->waits_since_))) continue;
+    chosen = each;
+    most = count;
+  }
+  if (chosen == nullptr) return false;
+  chosen->gives_way_ = true;
+  chosen->wake();
+  return true;
+}
 
 Task<> ServerConnection::run() {
   using asio::experimental::awaitable_operators::operator||;
@@ -137,14 +158,44 @@ Task<> ServerConnection::serve_requests() {
     const bool goes_on = co_await serve_one(std::move(**head));
     if (!goes_on) break;
   }
-  co_await wire_->linger();
+  co_await linger();
+}
+
+Task<> ServerConnection::linger() {
+  Inflow& inflow = wire_->inflow();
+  const Deadline deadline = Deadline::after(state_->options.limits.linger);
+  struct Lingering {
+    explicit Lingering(ServerState& s) : state(s) { ++state.lingering; }
+    ~Lingering() { --state.lingering; }
+    ServerState& state;
+  } const lingering(*state_);
+  if (!wire_->broken()) {
+    co_await wire_->end_writing(deadline);
+    while (!inflow.ended() && !deadline.passed()) {
+      const bool floods = inflow.bytes().size() >= Wire::kept_of_heads(state_->options.limits);
+      inflow.consume(inflow.bytes().size());
+      // Many who send on and on share the time that it takes to read what is dropped.
+      if (floods) {
+        co_await pause_for(std::chrono::milliseconds(1) * state_->lingering);
+      } else {
+        co_await inflow.wait(deadline);
+      }
+    }
+  }
+  wire_->close();
 }
 
 Task<OrRefusal<std::optional<RequestHead>>> ServerConnection::read_head(Position position) {
   const ServerLimits& limits = state_->options.limits;
   Inflow& inflow = wire_->inflow();
   HeadFinder finder(limits.head);
+  inflow.keep(Wire::kept_of_heads(limits));
   inflow.shrink();
+  struct Waits {
+    explicit Waits(ServerConnection& c) : connection(c) { connection.waits_since_ = Deadline::Clock::now(); }
+    ~Waits() { connection.waits_since_.reset(); }
+    ServerConnection& connection;
+  } const waits(*this);
   // Who has just connected has something to say.
   Deadline deadline = Deadline::after(position == Position::first ? limits.head_time : limits.idle);
   for (bool begun = false;;) {
@@ -161,7 +212,7 @@ Task<OrRefusal<std::optional<RequestHead>>> ServerConnection::read_head(Position
       }
     }
     const bool idle_at_the_end = !begun && (state_->stopping || deadline.passed());
-    if (inflow.ended() || idle_at_the_end) co_return std::nullopt;
+    if (inflow.ended() || idle_at_the_end || gives_way_) co_return std::nullopt;
     if (deadline.passed()) co_return http::refuse(408, "the request comes too slowly");
     co_await inflow.wait(deadline);
   }

@@ -19,6 +19,10 @@ class ServerConnection {
   // The server stops: an idle connection ends, a busy one after its answer.
   void wake() { wire_->inflow().wake(); }
 
+  // Ends the connection that has waited longest for a request, among those of the peer that has the most. False when
+  // all are at work.
+  static bool make_room(ServerState& state);
+
  private:
   class Record;
   enum class Position { first, later };
@@ -33,11 +37,16 @@ class ServerConnection {
   Task<bool> serve_one(RequestHead head);
   Task<> answer_for_handler(Exchange& exchange);
   Task<> turn_down(Refusal refusal);
+  // Lets the client read the last answer before the connection goes. A close with unread bytes would be a reset, and
+  // the answer could be lost to it.
+  Task<> linger();
 
   std::shared_ptr<ServerState> state_;
   Peer peer_;
   std::shared_ptr<Wire> wire_;
   std::size_t served_ = 0;
+  std::optional<Deadline::Clock::time_point> waits_since_;  // for a request
+  bool gives_way_ = false;                                  // to another connection
   ExchangeParts* watched_ = nullptr;
   Event watched_changed_;
 };

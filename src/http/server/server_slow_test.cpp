@@ -15,7 +15,7 @@ class SlowClient : public Served {
   SlowClient() {
     options_.limits.head_time = 80ms;
     options_.limits.idle = 80ms;
-    options_.limits.body_silence = 80ms;
+    options_.limits.body_window = 80ms;
     options_.limits.write_stall = 80ms;
     options_.limits.linger = 80ms;
   }
@@ -63,8 +63,7 @@ TEST_F(SlowClient, BodyThatStops_Gets408) {
 }
 
 TEST_F(SlowClient, BodyByDrops_IsCutByItsRate) {
-  options_.limits.body_silence = 10s;
-  options_.limits.body_grace = 100ms;
+  options_.limits.body_window = 100ms;
   options_.limits.body_rate = kib(1);
   handler_ = [&](Exchange& exchange) -> Task<> {
     auto body = co_await exchange.read_body(kib(1));

@@ -124,8 +124,8 @@ Task<> throw_when_cancelled() {
 class BeastWebSocket final : public WebSocket {
  public:
   BeastWebSocket(const std::shared_ptr<Wire>& wire, const Executor& executor, const WebSocketOptions& options,
-                 std::string protocol)
-      : native_(WireLayer(wire, executor)), protocol_(std::move(protocol)) {
+                 std::string protocol, std::unique_ptr<BodyShare> share)
+      : native_(WireLayer(wire, executor)), protocol_(std::move(protocol)), share_(std::move(share)) {
     websocket::stream_base::timeout timeout{};
     timeout.handshake_timeout = options.close_patience;
     timeout.idle_timeout = options.idle;
@@ -151,12 +151,22 @@ class BeastWebSocket final : public WebSocket {
   }
 
   Task<Result<std::optional<WebSocketMessage>>> read() override {
+    constexpr std::size_t piece_size = 16 << 10;
     beast::flat_buffer buffer;
-    error_code code;
-    co_await native_.async_read(buffer, asio::redirect_error(asio::use_awaitable, code));
-    co_await throw_when_cancelled();
-    if (code == websocket::error::closed) co_return std::nullopt;
-    if (code) co_return fail(websocket_error("read WebSocket", code));
+    share_->give_back();  // the last message has been used
+    do {
+      error_code code;
+      const std::size_t count =
+          co_await native_.async_read_some(buffer, piece_size, asio::redirect_error(asio::use_awaitable, code));
+      co_await throw_when_cancelled();
+      if (code == websocket::error::closed) co_return std::nullopt;
+      if (code) co_return fail(websocket_error("read WebSocket", code));
+      if (const auto refusal = share_->take(count)) {
+        constexpr std::uint16_t try_again_later = 1013;
+        auto told = co_await close(try_again_later, "no memory for the message; retry soon");
+        co_return fail(ErrorCode::limit_reached, refusal->why);
+      }
+    } while (!native_.is_message_done());
     WebSocketMessage message;
     message.kind = native_.got_text() ? MessageKind::text : MessageKind::binary;
     message.data.assign(static_cast<const char*>(buffer.data().data()), buffer.size());
@@ -189,6 +199,7 @@ class BeastWebSocket final : public WebSocket {
  private:
   Native native_;
   std::string protocol_;
+  std::unique_ptr<BodyShare> share_;  // of the message that is being read, or used
 };
 
 std::string choose(const Fields& fields, const std::vector<std::string>& known) {
@@ -233,7 +244,7 @@ Task<Result<std::unique_ptr<WebSocket>>> accept_websocket(Exchange& exchange, We
   }
   CLOCHE_CO_CHECK(parts.answer.hand_over(101));
   auto socket = std::make_unique<BeastWebSocket>(parts.shared_wire, parts.server.executor, options,
-                                                 choose(parts.head.fields, options.protocols));
+                                                 choose(parts.head.fields, options.protocols), parts.share.another());
   CLOCHE_CO_CHECK(co_await socket->accept(parts.head, parts.request_id));
   co_return socket;
 }

@@ -14,8 +14,11 @@ Task<Status> Wire::write(std::string_view bytes, Deadline deadline) {
     Wire& wire;
     bool done = false;
   } writing(*this);
-  // In pieces, so that a slow client has to show progress, not to take it all in time.
+  // In pieces, so that a slow client has to show progress all the time. What it takes is held in memory until then, so
+  // the whole has its time too.
   constexpr std::size_t piece_size = 64 << 10;
+  const auto in_all = std::chrono::seconds(bytes.size() / std::max<std::uint64_t>(1, limits_.body_rate.count));
+  deadline = deadline.sooner(Deadline::after(limits_.write_stall + in_all));
   do {
     const std::string_view piece = bytes.substr(0, piece_size);
     const Deadline soon = deadline.sooner(Deadline::after(limits_.write_stall));
@@ -25,18 +28,6 @@ Task<Status> Wire::write(std::string_view bytes, Deadline deadline) {
   } while (!bytes.empty());
   writing.done = true;
   co_return Status{};
-}
-
-Task<> Wire::linger() {
-  const Deadline deadline = Deadline::after(limits_.linger);
-  if (!broken()) {
-    co_await stream_->end_writing(deadline);
-    while (!inflow_.ended() && !deadline.passed()) {
-      inflow_.consume(inflow_.bytes().size());
-      co_await inflow_.wait(deadline);
-    }
-  }
-  close();
 }
 
 }  // namespace cloche::http

@@ -12,9 +12,12 @@ namespace cloche::http {
 class Wire {
  public:
   Wire(std::unique_ptr<Stream> stream, const Executor& executor, const ServerLimits& limits)
-      : stream_(std::move(stream)),
-        inflow_(*stream_, executor, std::max<std::size_t>(64 << 10, 2 * limits.head.size.count)),
-        limits_(limits) {}
+      : stream_(std::move(stream)), inflow_(*stream_, executor, kept_of_heads(limits)), limits_(limits) {}
+
+  // Before a body is read: room for a head that is within its limit.
+  static std::size_t kept_of_heads(const ServerLimits& limits) {
+    return std::max<std::size_t>(32 << 10, 2 * limits.head.size.count);
+  }
 
   // A client that takes nothing for too long is cut off. After an error, or when a writer was cancelled, part of the
   // bytes may be out and the wire is broken.
@@ -26,9 +29,6 @@ class Wire {
   bool broken() const { return broken_; }
   std::uint64_t bytes_out() const { return bytes_out_; }
 
-  // Lets the client read the last answer before the connection goes. A close with unread bytes would be a reset, and
-  // the answer could be lost to it.
-  Task<> linger();
   void close() { stream_->close(); }
 
  private:

@@ -1,0 +1,23 @@
+// JSON as Cloche writes it, everywhere: responses, events, `--json` output, the log. Numbers are plain decimals that
+// people can read: 0.014928, never 1.4928E-2.
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <string>
+#include <string_view>
+
+namespace cloche {
+
+// Throws std::domain_error for a number that JSON does not have: NaN, infinity.
+std::string write_json(const boost::json::value& value);
+
+// The shortest decimal that reads back as the same number. Throws std::domain_error for NaN and infinity.
+std::string write_json_number(double number);
+
+// Quoted and escaped. The text is UTF-8.
+std::string write_json_string(std::string_view text);
+
+// About how many bytes `write_json` makes of it, counted without writing. Stops counting beyond `enough`.
+std::size_t json_weight(const boost::json::value& value, std::size_t enough);
+
+}  // namespace cloche
