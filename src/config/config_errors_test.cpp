@@ -163,7 +163,7 @@ const BadConfig bad_sense[] = {
     {"TenantsAllInList", profile("tenants: [acme, all]"), "profiles.python.tenants (line 3): `all` stands alone"},
     {"TenantsTwice", profile("tenants: [acme, acme]"), "profiles.python.tenants (line 3): a tenant is listed twice"},
     {"TenantsName", profile("tenants: [a/b]"), "profiles.python.tenants (line 3): `a/b` is not the name of a tenant"},
-    {"TenantsEmptyName", profile("tenants: ['']"), "is not the name of a tenant"},
+    {"TenantsEmptyName", profile("tenants: ['']"), "profiles.python.tenants (line 3): `` is not the name of a tenant"},
     {"TenantsNothing", profile("tenants:"), "profiles.python.tenants (line 3): must be a list of tenants, or `all`"},
     {"TenantsMap", profile("tenants: {acme: true}"), "profiles.python.tenants (line 3): must be a list of tenants, or"},
     {"TenantsStar", profile("tenants: '*'"), "profiles.python.tenants (line 3): must be a list of tenants, or `all`"},
