@@ -7,21 +7,21 @@ namespace cloche::config {
 
 namespace {
 
-constexpr std::string_view key = "tenants";
+constexpr std::string_view tenants_key = "tenants";
 
 bool is_all(std::string_view word) { return word == "all"; }
 
 auth::AccessList read_list(Section& section) {
   std::vector<std::string> names;
-  section.texts(key, names);
+  section.texts(tenants_key, names);
   auth::AccessList::Tenants tenants;
   for (std::string& name : names) {
     if (is_all(name)) {
-      section.refuse(key, "`all` stands alone: write `tenants: all`");
+      section.refuse(tenants_key, "`all` stands alone: write `tenants: all`");
     } else if (!auth::is_valid_name(name)) {
-      section.refuse(key, shown(name) + " is not the name of a tenant");
+      section.refuse(tenants_key, shown(name) + " is not the name of a tenant");
     } else if (!tenants.insert(std::move(name)).second) {
-      section.refuse(key, "a tenant is listed twice");
+      section.refuse(tenants_key, "a tenant is listed twice");
     }
   }
   return auth::AccessList(std::move(tenants));
@@ -30,9 +30,9 @@ auth::AccessList read_list(Section& section) {
 }  // namespace
 
 std::optional<auth::AccessList> read_tenants(Section& section) {
-  if (section.kind(key) == YamlNode::Kind::list) return read_list(section);
+  if (section.kind(tenants_key) == YamlNode::Kind::list) return read_list(section);
   std::string word;
-  section.text(key, word, "a list of tenants, or `all`", is_all);
+  section.text(tenants_key, word, "a list of tenants, or `all`", is_all);
   if (is_all(word)) return auth::AccessList::all();
   return std::nullopt;
 }

@@ -10,8 +10,8 @@ namespace cloche::session {
 
 namespace {
 
-std::string shown(Bytes size) { return to_string(size); }
-std::string shown(auto number) { return fmt::format("{}", number); }
+std::string text_of_limit(Bytes size) { return to_string(size); }
+std::string text_of_limit(auto number) { return fmt::format("{}", number); }
 
 template <class T>
 Status check_one(const char* name, const std::optional<T>& asked, T of_profile, const std::optional<T>& ceiling) {
@@ -20,7 +20,7 @@ Status check_one(const char* name, const std::optional<T>& asked, T of_profile, 
   return fail(ErrorCode::invalid_argument,
               fmt::format("limits: {} is {}, and a request may ask for at most {} here; the operator can raise it with "
                           "`max_limits` of `sessions`",
-                          name, shown(*asked), shown(most)));
+                          name, text_of_limit(*asked), text_of_limit(most)));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 namespace json = boost::json;
 using auth::Thing;
 
-json::object to_json(const std::string& name, const auth::AccessList& list) {
+json::object entry_of(const std::string& name, const auth::AccessList& list) {
   json::array tenants;
   for (const std::string& tenant : list.tenants()) tenants.emplace_back(tenant);
   json::object entry;
@@ -24,7 +24,7 @@ json::object to_json(const std::string& name, const auth::AccessList& list) {
 
 json::array lists_of(const auth::AccessBook& book, Thing thing) {
   json::array all;
-  for (const auto& [name, list] : book.lists_of(thing)) all.push_back(to_json(name, list));
+  for (const auto& [name, list] : book.lists_of(thing)) all.push_back(entry_of(name, list));
   return all;
 }
 
@@ -32,7 +32,7 @@ json::array lists_of(const auth::AccessBook& book, Thing thing) {
 json::array profiles_of(const pool::Manager& pools) {
   json::array all;
   for (const auto& [name, list] : pools.access().lists_of(Thing::profile)) {
-    json::object entry = to_json(name, list);
+    json::object entry = entry_of(name, list);
     json::array secrets, mounts;
     if (const auto pool = pools.find(name)) {
       const Profile& profile = (*pool)->profile();
