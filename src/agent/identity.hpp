@@ -45,6 +45,10 @@ class BorrowedRights {
 // 1, which cannot be hit itself.
 void signal_all_of(uid_t uid, int number);
 
+// The same, several times, by a child: for kernels that let a process 1 be hit while it acts for the user (gVisor), and
+// while programs live that would try. They can hit the child; then less comes of it.
+void signal_all_by_child(uid_t uid, int number, int times);
+
 // The calling process cannot be traced or dumped.
 void hide_memory();
 

@@ -129,10 +129,10 @@ bool kill_hoppers(uid_t uid, std::set<pid_t>& known) {
   constexpr int signals_a_round = 20;
   const bool others_live = !living_marks().empty();
   const auto stopped_before = others_live ? stopped_processes() : std::vector<pid_t>{};
-  for (int i = 0; i < signals_a_round; ++i) signal_all_of(uid, others_live ? SIGSTOP : SIGKILL);
+  signal_all_by_child(uid, others_live ? SIGSTOP : SIGKILL, signals_a_round);
   const bool found = kill_strays(known);
   if (others_live) {
-    signal_all_of(uid, SIGCONT);
+    signal_all_by_child(uid, SIGCONT, 1);
     for (const pid_t pid : stopped_before) ::kill(pid, SIGSTOP);
   }
   return found;
