@@ -22,12 +22,12 @@ namespace {
 #define NO_SANITIZE __attribute__((no_sanitize("address", "thread", "undefined")))
 
 #if defined(__SANITIZE_THREAD__)
-constexpr int share_memory = 0;
+constexpr int shared_memory = 0;
 #else
-constexpr int share_memory = CLONE_VM;
+constexpr int shared_memory = CLONE_VM;
 #endif
 
-struct ChildPlan {
+struct HolderPlan {
   uid_t owner;
   int report;   // the error's number is written here, 0 for none
   int release;  // the child lives until this ends
@@ -36,7 +36,7 @@ struct ChildPlan {
 // Shares memory with a process that has threads: nothing but system calls, and those of them that concern this thread
 // alone. It keeps its capabilities with the other user, for not every host lets those without make a namespace.
 NO_SANITIZE int hold_namespace(void* argument) {
-  const ChildPlan& plan = *static_cast<const ChildPlan*>(argument);
+  const HolderPlan& plan = *static_cast<const HolderPlan*>(argument);
   // All others go, among them the end that releases it and those of holders that are started at the same time.
   const unsigned low = static_cast<unsigned>(plan.report < plan.release ? plan.report : plan.release);
   const unsigned high = static_cast<unsigned>(plan.report < plan.release ? plan.release : plan.report);
@@ -88,7 +88,7 @@ class Holder {
     sigset_t former;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &former);
-    pid_ = ::clone(hold_namespace, static_cast<char*>(stack_) + stack_size, share_memory | SIGCHLD, &plan_);
+    pid_ = ::clone(hold_namespace, static_cast<char*>(stack_) + stack_size, shared_memory | SIGCHLD, &plan_);
     const int number = errno;
     ::pthread_sigmask(SIG_SETMASK, &former, nullptr);
     if (pid_ < 0) return fail(errno_error("start a process", number));
@@ -108,7 +108,7 @@ class Holder {
  private:
   static constexpr std::size_t stack_size = 64 * 1024;
 
-  ChildPlan plan_{};
+  HolderPlan plan_{};
   UniqueFd released_;
   UniqueFd release_;
   void* stack_ = MAP_FAILED;
