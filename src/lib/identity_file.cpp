@@ -30,7 +30,7 @@ struct Kept {
 std::string file_in(const std::string& directory) { return directory + "/identity"; }
 
 // not_found when there is no file; protocol when it is damaged.
-Result<Kept> read(const std::string& directory) {
+Result<Kept> read_kept(const std::string& directory) {
   const std::string path = file_in(directory);
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!file) return fail_errno("open " + path);
@@ -57,7 +57,7 @@ Status sync_directory(const std::string& directory) {
   return {};
 }
 
-Status write(const std::string& directory, const Kept& kept) {
+Status write_kept(const std::string& directory, const Kept& kept) {
   const std::string path = file_in(directory);
   const std::string draft = path + ".new";  // one process at a time: the directory is locked
   const std::string text = json::serialize(json::object{{"id", kept.id}, {"path", kept.path}}) + "\n";
@@ -92,18 +92,18 @@ bool is_owner_id(std::string_view text) {
 }
 
 Result<std::string> ensure_identity(const std::string& directory) {
-  auto kept = read(directory);
+  auto kept = read_kept(directory);
   if (!kept && kept.error().code != ErrorCode::not_found) return fail(std::move(kept).error());
   if (!kept) {
     const Kept fresh{new_owner_id(), directory};
-    CLOCHE_CHECK(write(directory, fresh));
+    CLOCHE_CHECK(write_kept(directory, fresh));
     return fresh.id;
   }
   if (kept->path == directory) return kept->id;
   if (identity_in(kept->path) != kept->id) {
     log::info("the state directory was moved from {} to {}; it keeps its identity {}", kept->path, directory, kept->id);
     kept->path = directory;
-    CLOCHE_CHECK(write(directory, *kept));
+    CLOCHE_CHECK(write_kept(directory, *kept));
     return kept->id;
   }
   if (is_same_file(file_in(kept->path), file_in(directory))) return kept->id;
@@ -115,7 +115,7 @@ Result<std::string> ensure_identity(const std::string& directory) {
 
 std::optional<std::string> identity_in(const std::string& directory) {
   if (directory.empty()) return std::nullopt;
-  auto kept = read(directory);
+  auto kept = read_kept(directory);
   if (!kept) return std::nullopt;
   return std::move(kept->id);
 }
