@@ -117,7 +117,7 @@ Task<Result<int>> kill_sessions(Service& service, const SessionsFlags& flags) {
   co_return killed;
 }
 
-void add_list_command(CLI::App& sessions, Action& chosen) {
+void add_sessions_list(CLI::App& sessions, Action& chosen) {
   auto flags = std::make_shared<SessionsFlags>();
   CLI::App* command = sessions.add_subcommand("list", "Which there are: one's own, or for an admin all");
   command->add_flag("--json", flags->json, "Print them as JSON");
@@ -156,7 +156,7 @@ void add_sessions_command(CLI::App& app, Action& chosen) {
   CLI::App* sessions =
       app.add_subcommand("sessions", "Lists the sessions of a running service, ends them, copies files");
   sessions->require_subcommand(1);
-  add_list_command(*sessions, chosen);
+  add_sessions_list(*sessions, chosen);
   add_kill_command(*sessions, chosen);
   add_copy_command(*sessions, chosen);
 }

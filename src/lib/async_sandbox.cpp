@@ -8,7 +8,7 @@ namespace {
 
 // How long the sandbox may be silent after a program's own limit before it is given up.
 constexpr std::chrono::seconds beyond_limit{30};
-constexpr std::chrono::seconds destroy_patience{30};
+constexpr std::chrono::seconds end_patience{30};
 constexpr std::chrono::seconds reset_patience{10};
 constexpr std::chrono::seconds zygote_patience{60};
 
@@ -360,7 +360,7 @@ Task<> Sandbox::destroy() {
     impl_->lease->destroy();
     co_return;
   }
-  auto destroyed = co_await live->destroy(Deadline::after(destroy_patience));
+  auto destroyed = co_await live->destroy(Deadline::after(end_patience));
   value_or_throw(std::move(destroyed));
 }
 
