@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "api/files/calls.hpp"
-#include "api/files/paths.hpp"
+#include "api/files/place.hpp"
 #include "http/server/byte_range.hpp"
 #include "session/artifacts.hpp"
 

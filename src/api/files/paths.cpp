@@ -82,11 +82,6 @@ Result<std::string> session_path(std::string_view path, std::string_view work_di
   return clean;
 }
 
-FilePath place_of(std::string_view path, const std::string& work_dir) {
-  if (path.starts_with('/')) return FilePath::anywhere(std::string(path));
-  return FilePath::beneath(work_dir, std::string(path));
-}
-
 Result<std::string> workspace_file(std::string_view path, std::string_view work_dir) {
   CLOCHE_TRY(std::string clean, workspace_path(path, work_dir));
   if (means_directory(clean)) return fail(ErrorCode::invalid_argument, "path names a directory, not a file");

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "sandbox/files.hpp"
 
 namespace cloche::api {
 
@@ -18,9 +17,6 @@ Status check_path(std::string_view path);
 // The path below the workspace as workspace_path has it, or an absolute one outside of it, with the same rules for its
 // components. `permission_denied` for paths below /proc and /sys.
 Result<std::string> session_path(std::string_view path, std::string_view work_dir);
-
-// What a path of session_path means to the sandbox's agent.
-FilePath place_of(std::string_view path, const std::string& work_dir);
 
 // The path below the workspace: without empty and `.` components; "." for the workspace itself; with a slash at its end
 // where the caller wrote one, and so means a directory. An absolute path is `invalid_argument` unless it names the

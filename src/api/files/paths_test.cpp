@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "api/files/place.hpp"
+
 namespace cloche::api {
 
 TEST(WorkspacePath, RelativePath_IsCleaned) {

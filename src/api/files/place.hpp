@@ -16,6 +16,12 @@ struct Place {
   FilePath file;
 };
 
+// What a path of session_path means to the sandbox's agent.
+inline FilePath place_of(std::string_view path, const std::string& work_dir) {
+  if (path.starts_with('/')) return FilePath::anywhere(std::string(path));
+  return FilePath::beneath(work_dir, std::string(path));
+}
+
 // The errors are those of session_path.
 inline Result<Place> place_in(session::Session& session, std::string_view path) {
   CLOCHE_TRY(std::string clean, session_path(path, session.work_dir()));

@@ -56,6 +56,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)api::read_write_body(*body);
   (void)api::read_grep_body(*body);
   (void)api::read_glob_body(*body);
+  (void)api::read_stat_body(*body);
+  (void)api::read_delete_body(*body);
+  (void)api::read_move_body(*body);
+  (void)api::read_mkdir_body(*body);
+  (void)api::read_edit_body(*body);
   (void)api::read_copy_body(*body);
   (void)api::read_new_session(*body);
   (void)api::read_submission(*body);
