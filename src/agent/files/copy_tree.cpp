@@ -18,7 +18,7 @@ namespace cloche::agent {
 namespace {
 
 // Each level has a descriptor open.
-constexpr std::size_t deepest = 256;
+constexpr std::size_t deepest_copy = 256;
 
 void copy_time(int fd, const struct stat& status) {
   const timespec times[2] = {{.tv_sec = 0, .tv_nsec = UTIME_OMIT}, status.st_mtim};
@@ -26,7 +26,7 @@ void copy_time(int fd, const struct stat& status) {
 }
 
 // A directory of the copy, which gets its mode and time once it is full.
-struct Level {
+struct CopiedDirectory {
   UniqueFd directory;
   struct stat original = {};
 };
@@ -34,7 +34,7 @@ struct Level {
 class TreeCopy {
  public:
   // The top of the copy, made already.
-  explicit TreeCopy(Level top) { levels_.push_back(std::move(top)); }
+  explicit TreeCopy(CopiedDirectory top) { levels_.push_back(std::move(top)); }
 
   Result<Step> visit(const Found& found) {
     CLOCHE_CHECK(leave_to(found.depth + 1));
@@ -60,10 +60,10 @@ class TreeCopy {
   int here() const { return levels_.back().directory.get(); }
 
   Result<Step> enter(const Found& found) {
-    if (levels_.size() >= deepest) {
+    if (levels_.size() >= deepest_copy) {
       return fail(ErrorCode::limit_reached, shown(found.path) + ": too deep to be moved to another file system");
     }
-    Level level;
+    CopiedDirectory level;
     if (::fstatat(found.parent, found.name, &level.original, AT_SYMLINK_NOFOLLOW) != 0) {
       return fail_file(errno, found.path);
     }
@@ -91,7 +91,7 @@ class TreeCopy {
 
   Status leave_to(std::size_t count) {
     while (levels_.size() > count) {
-      const Level& level = levels_.back();
+      const CopiedDirectory& level = levels_.back();
       if (::fchmod(level.directory.get(), level.original.st_mode & 0777) != 0) return fail_file(errno);
       copy_time(level.directory.get(), level.original);
       levels_.pop_back();
@@ -99,7 +99,7 @@ class TreeCopy {
     return {};
   }
 
-  std::vector<Level> levels_;
+  std::vector<CopiedDirectory> levels_;
 };
 
 }  // namespace
@@ -124,7 +124,7 @@ Status copy_file_into(int parent, const char* name, int into) {
 
 Status copy_tree(const Place& from, int parent, const std::string& name) {
   UniqueFd source(::openat(from.parent.get(), from.name.c_str(), open_reading | O_NOFOLLOW));
-  Level top;
+  CopiedDirectory top;
   if (!source || ::fstat(source.get(), &top.original) != 0) return fail_file(errno);
   if (!S_ISDIR(top.original.st_mode)) return fail_file(ENOTDIR);
   if (::mkdirat(parent, name.c_str(), 0700) != 0) return fail_file(errno);
