@@ -21,6 +21,10 @@ constexpr ShapeMember write_members[] = {{"tenant_id", &shapes::text},      {"se
                                          {"path", &shapes::text},           {"content", &shapes::text},
                                          {"content_base64", &shapes::text}, {"mode", &shapes::text_or_number},
                                          {"append", &shapes::flag}};
+constexpr ShapeMember edit_members[] = {
+    {"tenant_id", &shapes::text},  {"session_id", &shapes::text},  {"path", &shapes::text},
+    {"old", &shapes::text},        {"old_base64", &shapes::text},  {"new", &shapes::text},
+    {"new_base64", &shapes::text}, {"replace_all", &shapes::flag}, {"expected", &shapes::number}};
 constexpr ShapeMember file_members[] = {{"path", &shapes::text},
                                         {"content", &shapes::text},
                                         {"content_base64", &shapes::text},
@@ -140,6 +144,7 @@ Result<session::FileToPack> listed_file(std::size_t index, const json::value& va
 }  // namespace
 
 constinit const Shape write_body_shape = shapes::object_of(write_members);
+constinit const Shape edit_body_shape = shapes::object_of(edit_members);
 constinit const Shape copy_body_shape = shapes::object_of(copy_members);
 
 std::string_view to_string(TextEncoding encoding) {

@@ -111,6 +111,7 @@ struct MkdirBody {
 };
 Result<MkdirBody> read_mkdir_body(const json::value& body);
 
+extern const Shape edit_body_shape;
 // "old" or "old_base64", "new" or "new_base64", "replace_all", "expected".
 struct EditBody {
   SessionName where;

@@ -128,7 +128,7 @@ void add_change_routes(CallRouter& router, SessionStore& store) {
   const FileCall<DeleteBody> removed{read_delete_body, remove, small_body};
   const FileCall<MoveBody> moved{read_move_body, move, small_body};
   const FileCall<MkdirBody> made{read_mkdir_body, make_directory, small_body};
-  const FileCall<EditBody> edited{read_edit_body, edit, edit_body};
+  const FileCall<EditBody> edited{read_edit_body, edit, edit_body, &edit_body_shape};
   router.add("POST", "/stat", file_call(store, looked_at));
   router.add("POST", "/delete", file_call(store, removed));
   router.add("POST", "/move", file_call(store, moved));

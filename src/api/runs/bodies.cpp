@@ -26,11 +26,15 @@ constexpr Shape file_shape{.kinds = Shape::text | Shape::object,
                            .each = &shapes::anything,
                            .most = 8};
 constexpr Shape files_shape{.kinds = Shape::object, .wanted = "an object: path to content", .each = &file_shape};
+constexpr ShapeMember artifact_members[] = {
+    {"ignore", &shapes::text}, {"include", &shapes::texts}, {"exclude", &shapes::texts}};
+constexpr Shape artifacts_shape = shapes::object_of(artifact_members);
 constexpr ShapeMember run_members[] = {
-    {"code", &shapes::text},       {"command", &shapes::text},    {"language", &shapes::text},
-    {"tenant_id", &shapes::text},  {"session_id", &shapes::text}, {"timeout", &shapes::number},
-    {"stdin", &shapes::text},      {"env", &shapes::text_map},    {"files", &files_shape},
-    {"background", &shapes::flag}, {"work_dir", &shapes::text},   {"context", &shapes::text}};
+    {"stdin_base64", &shapes::text}, {"pipefail", &shapes::flag},   {"artifacts", &artifacts_shape},
+    {"code", &shapes::text},         {"command", &shapes::text},    {"language", &shapes::text},
+    {"tenant_id", &shapes::text},    {"session_id", &shapes::text}, {"timeout", &shapes::number},
+    {"stdin", &shapes::text},        {"env", &shapes::text_map},    {"files", &files_shape},
+    {"background", &shapes::flag},   {"work_dir", &shapes::text},   {"context", &shapes::text}};
 
 std::unexpected<Error> refused(std::string why) { return fail(ErrorCode::invalid_argument, std::move(why)); }
 
