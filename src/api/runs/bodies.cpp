@@ -150,11 +150,11 @@ Result<std::uint64_t> read_whole(const http::Query& query, std::string_view name
   return number;
 }
 
-struct NamedSignal {
+struct RunSignal {
   std::string_view name;
   int number;
 };
-constexpr NamedSignal signals[] = {
+constexpr RunSignal run_signals[] = {
     {"HUP", SIGHUP},   {"INT", SIGINT},   {"QUIT", SIGQUIT}, {"ABRT", SIGABRT},   {"KILL", SIGKILL},
     {"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"ALRM", SIGALRM}, {"TERM", SIGTERM},   {"CONT", SIGCONT},
     {"STOP", SIGSTOP}, {"TSTP", SIGTSTP}, {"PIPE", SIGPIPE}, {"WINCH", SIGWINCH},
@@ -228,7 +228,7 @@ Result<int> read_signal_body(const json::value& value) {
   if (found != nullptr && found->is_string()) {
     std::string_view name = found->get_string();
     if (name.starts_with("SIG")) name.remove_prefix(3);
-    for (const NamedSignal& each : signals) {
+    for (const RunSignal& each : run_signals) {
       if (each.name == name) return each.number;
     }
   } else {
@@ -236,7 +236,7 @@ Result<int> read_signal_body(const json::value& value) {
     return static_cast<int>(number);
   }
   std::string known;
-  for (const NamedSignal& each : signals) known += (known.empty() ? "" : ", ") + std::string(each.name);
+  for (const RunSignal& each : run_signals) known += (known.empty() ? "" : ", ") + std::string(each.name);
   return refused("the body: signal must be a number from 1 to 64, or one of: " + known);
 }
 
