@@ -25,21 +25,21 @@ constexpr ShapeMember edit_members[] = {
     {"tenant_id", &shapes::text},  {"session_id", &shapes::text},  {"path", &shapes::text},
     {"old", &shapes::text},        {"old_base64", &shapes::text},  {"new", &shapes::text},
     {"new_base64", &shapes::text}, {"replace_all", &shapes::flag}, {"expected", &shapes::number}};
-constexpr ShapeMember file_members[] = {{"path", &shapes::text},
-                                        {"content", &shapes::text},
-                                        {"content_base64", &shapes::text},
-                                        {"mode", &shapes::text_or_number}};
-constexpr Shape file_shape{.kinds = Shape::text | Shape::object,
-                           .wanted = "a string or an object",
-                           .members = file_members,
-                           .each = &shapes::anything,
-                           .most = 8};
+constexpr ShapeMember sent_file_members[] = {{"path", &shapes::text},
+                                             {"content", &shapes::text},
+                                             {"content_base64", &shapes::text},
+                                             {"mode", &shapes::text_or_number}};
+constexpr Shape sent_file_shape{.kinds = Shape::text | Shape::object,
+                                .wanted = "a string or an object",
+                                .members = sent_file_members,
+                                .each = &shapes::anything,
+                                .most = 8};
 // One more than are allowed, so that the error below can say what to do instead.
-constexpr Shape files_shape{.kinds = Shape::object | Shape::list,
-                            .wanted = "an object of paths, or a list",
-                            .each = &file_shape,
-                            .most = most_files + 1};
-constexpr ShapeMember copy_members[] = {{"files", &files_shape}};
+constexpr Shape sent_files_shape{.kinds = Shape::object | Shape::list,
+                                 .wanted = "an object of paths, or a list",
+                                 .each = &sent_file_shape,
+                                 .most = most_files + 1};
+constexpr ShapeMember copy_members[] = {{"files", &sent_files_shape}};
 
 Result<std::uint64_t> count(JsonObject& body, std::string_view name, std::int64_t least, std::int64_t most,
                             std::int64_t otherwise) {

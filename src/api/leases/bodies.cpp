@@ -2,11 +2,11 @@
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
 #include <charconv>
 
 #include "api/json_object.hpp"
 #include "core/utf8.hpp"
+#include "json/write_json.hpp"
 
 namespace cloche::api {
 
@@ -16,6 +16,25 @@ constexpr std::chrono::seconds longest_command{3600};
 constexpr std::chrono::seconds default_command{30};
 constexpr std::chrono::seconds default_request{5};
 constexpr std::int64_t default_most = 1048576;
+
+constexpr ShapeMember submitted_file_members[] = {{"filename", &shapes::text}, {"content", &shapes::text}};
+constexpr Shape submitted_file = shapes::object_of(submitted_file_members);
+constexpr Shape submitted_files{
+    .kinds = Shape::object | Shape::list, .wanted = "an object or a list", .each = &submitted_file};
+constexpr ShapeMember asset_members[] = {
+    {"target", &shapes::text}, {"content", &shapes::text}, {"read_only", &shapes::flag}};
+constexpr Shape asset_shape = shapes::object_of(asset_members);
+constexpr Shape assets_shape{.kinds = Shape::list, .wanted = "a list", .each = &asset_shape};
+constexpr std::size_t most_lines_of_case = 100'000;
+constexpr Shape case_shape{
+    .kinds = Shape::list, .wanted = "", .each = &shapes::text_within, .most = most_lines_of_case};
+constexpr Shape cases_shape{.kinds = Shape::list, .wanted = "a list of lists of strings", .each = &case_shape};
+constexpr ShapeMember lease_members[] = {{"language", &shapes::text},        {"submission_files", &submitted_files},
+                                         {"program_command", &shapes::text}, {"test_cases", &cases_shape},
+                                         {"assets", &assets_shape},          {"resolved_assets", &assets_shape},
+                                         {"command", &shapes::text},         {"commands", &shapes::texts},
+                                         {"timeout", &shapes::number},       {"workdir", &shapes::text},
+                                         {"method", &shapes::text},          {"endpoint", &shapes::text}};
 
 Status read_one_file(FileTree& files, const json::value& value, std::string_view fallback) {
   CLOCHE_TRY(auto file, JsonObject::of(value, "submission_files"));
@@ -37,7 +56,7 @@ Result<CommandOptions> read_options(JsonObject& body) {
 Result<std::string> scalar_text(const json::value& value, const std::string& where) {
   if (value.is_string()) return std::string(value.get_string());
   if (value.is_bool()) return std::string(value.get_bool() ? "True" : "False");
-  if (value.is_number()) return json::serialize(value);
+  if (value.is_number()) return write_json(value);
   return fail(ErrorCode::invalid_argument, where + " must have strings or numbers as values");
 }
 
@@ -62,6 +81,8 @@ Result<NameValues> read_pairs(JsonObject& from, std::string_view name) {
 }
 
 }  // namespace
+
+constinit const Shape lease_body_shape = shapes::object_of(lease_members);
 
 Result<FileTree> read_submission_files(const json::value& value) {
   CLOCHE_TRY(auto body, JsonObject::of(value, "the body"));
@@ -96,6 +117,10 @@ Result<std::vector<Asset>> read_assets(const json::value& value, std::string_vie
   return assets;
 }
 
+Result<std::vector<Asset>> read_resolved_assets(const json::value& body) {
+  return read_assets(body, "resolved_assets");
+}
+
 Result<CommandCall> read_command(const json::value& value) {
   CLOCHE_TRY(auto body, JsonObject::of(value, "the body"));
   CommandCall call;
@@ -125,7 +150,7 @@ Result<AppRequest> read_app_request(const json::value& value) {
   CLOCHE_TRY(auto kwargs, JsonObject::of(given == nullptr ? none : *given, "kwargs"));
   CLOCHE_TRY(request.params, read_pairs(kwargs, "params"));
   CLOCHE_TRY(request.headers, read_pairs(kwargs, "headers"));
-  if (const json::value* sent = kwargs.find("json")) request.json = json::serialize(*sent);
+  if (const json::value* sent = kwargs.find("json")) request.json = write_json(*sent);
   if (const json::value* data = kwargs.find("data")) {
     if (data->is_string()) {
       request.data = std::string(data->get_string());

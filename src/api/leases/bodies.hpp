@@ -10,15 +10,20 @@
 #include "cloche/container_types.hpp"
 #include "core/result.hpp"
 #include "http/server/target.hpp"
+#include "json/shape.hpp"
 
 namespace cloche::api {
 
 namespace json = boost::json;
 
+// What bodies of the interface look like, those of all routes together.
+extern const Shape lease_body_shape;
+
 // {"submission_files": {name: {"filename", "content"}}}, or the same as a list.
 Result<FileTree> read_submission_files(const json::value& body);
 // {field: [{"target", "content" base64, "read_only": true}]}
 Result<std::vector<Asset>> read_assets(const json::value& body, std::string_view field);
+Result<std::vector<Asset>> read_resolved_assets(const json::value& body);
 
 struct CommandCall {
   std::string command;

@@ -2,7 +2,6 @@
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
 
 #include "api/detail.hpp"
 #include "api/json_object.hpp"
@@ -17,7 +16,7 @@ namespace {
 using http::Exchange;
 
 // Files travel in JSON, base64 among them.
-constexpr http::JsonLimits body_limits{.size = mib(64), .depth = 16, .values = 200'000};
+constexpr http::JsonLimits body_limits{.size = mib(64), .depth = 16, .values = 200'000, .shape = &lease_body_shape};
 constexpr std::chrono::milliseconds default_execute_wall{30'000};
 
 // What a route answers.
@@ -32,11 +31,21 @@ Task<> answer(Exchange& exchange, Answer body) {
   [[maybe_unused]] auto sent = co_await http::respond_json(exchange, 200, *body);
 }
 
-// What is no JSON is 422; what could not be read has a status of its own, which answer_detail_error knows.
-Task<DetailResult<json::value>> read_lease_body(Exchange& exchange) {
-  auto body = co_await http::read_json(exchange, body_limits);
+// A body of another form is 422; what could not be read has a status of its own, which answer_detail_error knows.
+template <class Body>
+Task<DetailResult<Body>> read_lease_body(Exchange& exchange, Result<Body> (*read)(const json::value&)) {
+  auto body = co_await http::read_json_as<Body>(exchange, body_limits, read);
   if (!body) co_return unprocessable(std::move(body).error());
   co_return std::move(*body);
+}
+
+// What is answered, made where it holds up nobody; `size` is about how large it is.
+template <class Told>
+Task<Answer> tell(Exchange& exchange, std::size_t size, Told told) {
+  auto make = [told = std::move(told)]() -> Result<json::object> { return to_json(told); };
+  auto made = co_await http::run_off_loop(exchange, size, std::move(make));
+  if (!made) co_return fail(std::move(made).error());
+  co_return std::move(*made);
 }
 
 json::object success() {
@@ -45,49 +54,48 @@ json::object success() {
   return body;
 }
 
-// What a route does with the body in a lease.
-using LeaseWork = std::function<Task<Answer>(std::shared_ptr<LeaseBook::Entry>, json::value)>;
+using Leased = std::shared_ptr<LeaseBook::Entry>;
 
-Task<Answer> prepare(std::shared_ptr<LeaseBook::Entry> entry, json::value body) {
-  auto files = read_submission_files(body);
-  if (!files) co_return unprocessable(std::move(files).error());
-  auto prepared = co_await entry->container->prepare_workdir(std::move(*files));
+Task<Answer> prepare(Exchange&, Leased entry, FileTree files) {
+  auto prepared = co_await entry->container->prepare_workdir(std::move(files));
   if (!prepared) co_return fail(std::move(prepared).error());
   co_return success();
 }
 
-Task<Answer> inject(std::shared_ptr<LeaseBook::Entry> entry, json::value body) {
-  auto assets = read_assets(body, "resolved_assets");
-  if (!assets) co_return unprocessable(std::move(assets).error());
-  auto injected = co_await entry->container->inject_assets(std::move(*assets));
+Task<Answer> inject(Exchange&, Leased entry, std::vector<Asset> assets) {
+  auto injected = co_await entry->container->inject_assets(std::move(assets));
   if (!injected) co_return fail(std::move(injected).error());
   co_return success();
 }
 
-Task<Answer> run(std::shared_ptr<LeaseBook::Entry> entry, json::value body) {
-  auto call = read_command(body);
-  if (!call) co_return unprocessable(std::move(call).error());
-  auto ran = co_await entry->container->run_command(std::move(call->command), std::move(call->options));
+Task<Answer> run(Exchange& exchange, Leased entry, CommandCall call) {
+  auto ran = co_await entry->container->run_command(std::move(call.command), std::move(call.options));
   if (!ran) co_return fail(std::move(ran).error());
-  co_return to_json(*ran);
+  const std::size_t size = ran->out.size() + ran->err.size();
+  co_return co_await tell(exchange, size, std::move(*ran));
 }
 
-Task<Answer> run_batch(std::shared_ptr<LeaseBook::Entry> entry, json::value body) {
-  auto call = read_batch(body);
-  if (!call) co_return unprocessable(std::move(call).error());
-  auto ran = co_await entry->container->run_commands(std::move(call->lines), std::move(call->program),
-                                                     std::move(call->options));
+Task<Answer> run_batch(Exchange& exchange, Leased entry, BatchCall call) {
+  auto ran =
+      co_await entry->container->run_commands(std::move(call.lines), std::move(call.program), std::move(call.options));
   if (!ran) co_return fail(std::move(ran).error());
-  co_return to_json(*ran);
+  const std::size_t size = ran->out.size() + ran->err.size();
+  co_return co_await tell(exchange, size, std::move(*ran));
 }
 
-Task<Answer> request(std::shared_ptr<LeaseBook::Entry> entry, json::value body) {
-  auto call = read_app_request(body);
-  if (!call) co_return unprocessable(std::move(call).error());
-  auto answered = co_await entry->container->make_request(std::move(*call));
+Task<Answer> request(Exchange& exchange, Leased entry, AppRequest call) {
+  auto answered = co_await entry->container->make_request(std::move(call));
   if (!answered) co_return fail(std::move(answered).error());
-  co_return to_json(*answered);
+  const std::size_t size = answered->content.size();
+  co_return co_await tell(exchange, size, std::move(*answered));
 }
+
+// How a route reads its body, and what it does with it in a lease.
+template <class Body>
+struct LeaseWork {
+  Result<Body> (*read)(const json::value&);
+  Task<Answer> (*work)(Exchange&, Leased, Body);
+};
 
 // A place among the tenant's runs, leases, file operations. Where there is none the answer has been given, and the
 // error says so.
@@ -101,17 +109,18 @@ Task<Result<auth::QuotaTicket>> take_ticket(auth::Quotas& quotas, auth::Quota qu
   co_return fail(std::move(error));
 }
 
-Task<Status> work_in_lease(LeaseBook& book, auth::Quotas& quotas, auth::Quota counted, const LeaseWork& work,
+template <class Body>
+Task<Status> work_in_lease(LeaseBook& book, auth::Quotas& quotas, auth::Quota counted, LeaseWork<Body> how,
                            Call& call) {
   CLOCHE_CO_TRY(auto entry, book.find(std::string(call.path["id"]), call.principal.tenant));
-  auto body = co_await read_lease_body(call.exchange);
+  auto body = co_await read_lease_body(call.exchange, how.read);
   if (!body) {
     DetailError error = std::move(body).error();
     co_await answer_detail_error(call.exchange, std::move(error));
     co_return Status{};
   }
   CLOCHE_CO_TRY(const auth::QuotaTicket ticket, co_await take_ticket(quotas, counted, call));
-  auto done = co_await work(std::move(entry), std::move(*body));
+  auto done = co_await how.work(call.exchange, std::move(entry), std::move(*body));
   co_await answer(call.exchange, std::move(done));
   co_return Status{};
 }
@@ -143,9 +152,13 @@ Task<Status> lend_call(LeaseBook& book, runner::CodeRunner& runner, auth::Quotas
   co_return Status{};
 }
 
-Task<Answer> read_out(std::shared_ptr<LeaseBook::Entry> entry, Result<http::Query> query) {
+// Of a file that is read, taken from the budget before it is.
+constexpr Bytes most_held = mib(64);
+
+Task<Answer> read_out(Exchange& exchange, Leased entry, Result<http::Query> query) {
   auto wanted = query ? read_file_query(*query) : Result<FileQuery>(std::unexpected(std::move(query).error()));
   if (!wanted) co_return unprocessable(std::move(wanted).error());
+  if (auto held = exchange.hold(std::min(wanted->most, most_held)); !held) co_return fail(std::move(held).error());
   auto file = co_await entry->container->extract_file(wanted->path, wanted->most);
   if (!file) {
     // Larger than `max_bytes`: nothing that trying again would help.
@@ -153,14 +166,15 @@ Task<Answer> read_out(std::shared_ptr<LeaseBook::Entry> entry, Result<http::Quer
     if (is_large) co_return std::unexpected(DetailError(400, std::move(file).error()));
     co_return fail(std::move(file).error());
   }
-  co_return to_json(*file);
+  const std::size_t size = file->content.size();
+  co_return co_await tell(exchange, size, std::move(*file));
 }
 
 Task<Status> read_out_call(LeaseBook& book, auth::Quotas& quotas, Call& call) {
   CLOCHE_CO_TRY(auto entry, book.find(std::string(call.path["id"]), call.principal.tenant));
   CLOCHE_CO_TRY(const auth::QuotaTicket ticket, co_await take_ticket(quotas, auth::Quota::files, call));
   auto query = call.exchange.query();
-  auto read = co_await read_out(std::move(entry), std::move(query));
+  auto read = co_await read_out(call.exchange, std::move(entry), std::move(query));
   co_await answer(call.exchange, std::move(read));
   co_return Status{};
 }
@@ -172,22 +186,30 @@ std::chrono::milliseconds wall_of(const Language& language, const Profile& profi
   return language.run_limits_set.wall.value_or(std::min(default_execute_wall, lent - lent / 10));
 }
 
-Task<Answer> execute(runner::CodeRunner& runner, std::string tenant, json::value body) {
-  auto submission = read_submission(body);
-  if (!submission) co_return unprocessable(std::move(submission).error());
-  auto language = runner.find_served(submission->program.language, tenant);
+std::size_t size_of(const Report& report) {
+  std::size_t size = report.compile.out.size() + report.compile.err.size();
+  for (const CaseReport& each : report.cases) size += each.out.size() + each.err.size();
+  return size;
+}
+
+Task<Answer> execute(Exchange& exchange, runner::CodeRunner& runner, std::string tenant, Submission submission) {
+  auto language = runner.find_served(submission.program.language, tenant);
   if (!language) co_return unprocessable(std::move(language).error());
   CLOCHE_CO_TRY(const auto place, runner::Workplace::find(runner.manager(), *language, tenant));
   const auto wall = wall_of(*language, place.options());
-  submission->program.run_limits.wall = wall;
-  submission->tenant = std::move(tenant);
-  auto report = co_await runner.run(std::move(*submission));
+  submission.program.run_limits.wall = wall;
+  submission.tenant = std::move(tenant);
+  auto report = co_await runner.run(std::move(submission));
   if (!report) co_return fail(std::move(report).error());
-  co_return to_results(*report, wall);
+  const std::size_t size = size_of(*report);
+  auto make = [report = std::move(*report), wall]() -> Result<json::object> { return to_results(report, wall); };
+  auto results = co_await http::run_off_loop(exchange, size, std::move(make));
+  if (!results) co_return fail(std::move(results).error());
+  co_return std::move(*results);
 }
 
 Task<Status> execute_call(runner::CodeRunner& runner, auth::Quotas& quotas, Call& call) {
-  auto body = co_await read_lease_body(call.exchange);
+  auto body = co_await read_lease_body(call.exchange, read_submission);
   if (!body) {
     DetailError error = std::move(body).error();
     co_await answer_detail_error(call.exchange, std::move(error));
@@ -195,7 +217,7 @@ Task<Status> execute_call(runner::CodeRunner& runner, auth::Quotas& quotas, Call
   }
   CLOCHE_CO_TRY(const auth::QuotaTicket ticket, co_await take_ticket(quotas, auth::Quota::runs, call));
   std::string tenant = call.principal.tenant;
-  auto done = co_await execute(runner, std::move(tenant), std::move(*body));
+  auto done = co_await execute(call.exchange, runner, std::move(tenant), std::move(*body));
   co_await answer(call.exchange, std::move(done));
   co_return Status{};
 }
@@ -236,18 +258,17 @@ void add_lease_routes(http::Router<http::RouteHandler>& router, const FrontDoor&
   const auto add = [&](std::string method, std::string_view pattern, CallHandler handler) {
     router.add(std::move(method), pattern, door.guard(std::move(handler), ErrorForm::detail));
   };
-  const auto add_work = [&](std::string_view pattern, auth::Quota counted, LeaseWork work) {
-    add("POST", pattern, [&book, &quotas, counted, work = std::move(work)](Call& call) {
-      return work_in_lease(book, quotas, counted, work, call);
-    });
+  const auto add_work = [&]<class Body>(std::string_view pattern, auth::Quota counted, LeaseWork<Body> how) {
+    add("POST", pattern,
+        [&book, &quotas, counted, how](Call& call) { return work_in_lease<Body>(book, quotas, counted, how, call); });
   };
   add("POST", "/sandboxes/{language}",
       [&book, &runner, &quotas](Call& call) { return lend_call(book, runner, quotas, call); });
-  add_work("/sandboxes/{id}/prepare", auth::Quota::files, prepare);
-  add_work("/sandboxes/{id}/inject", auth::Quota::files, inject);
-  add_work("/sandboxes/{id}/run", auth::Quota::runs, run);
-  add_work("/sandboxes/{id}/run-batch", auth::Quota::runs, run_batch);
-  add_work("/sandboxes/{id}/request", auth::Quota::connections, request);
+  add_work("/sandboxes/{id}/prepare", auth::Quota::files, LeaseWork<FileTree>{read_submission_files, prepare});
+  add_work("/sandboxes/{id}/inject", auth::Quota::files, LeaseWork<std::vector<Asset>>{read_resolved_assets, inject});
+  add_work("/sandboxes/{id}/run", auth::Quota::runs, LeaseWork<CommandCall>{read_command, run});
+  add_work("/sandboxes/{id}/run-batch", auth::Quota::runs, LeaseWork<BatchCall>{read_batch, run_batch});
+  add_work("/sandboxes/{id}/request", auth::Quota::connections, LeaseWork<AppRequest>{read_app_request, request});
   add("GET", "/sandboxes/{id}/files", [&book, &quotas](Call& call) { return read_out_call(book, quotas, call); });
   // The same paths as those of {language} above, and so the same name.
   add("DELETE", "/sandboxes/{language}", [&book](Call& call) {

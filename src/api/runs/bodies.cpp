@@ -19,13 +19,14 @@ constexpr std::uint64_t usual_output = 64 << 10;
 constexpr std::uint64_t most_output = 4 << 20;
 constexpr std::size_t subject_text = 200;
 
-constexpr ShapeMember file_members[] = {{"content", &shapes::text}, {"content_base64", &shapes::text}};
-constexpr Shape file_shape{.kinds = Shape::text | Shape::object,
-                           .wanted = "text, or an object with content or content_base64",
-                           .members = file_members,
-                           .each = &shapes::anything,
-                           .most = 8};
-constexpr Shape files_shape{.kinds = Shape::object, .wanted = "an object: path to content", .each = &file_shape};
+constexpr ShapeMember run_file_members[] = {{"content", &shapes::text}, {"content_base64", &shapes::text}};
+constexpr Shape run_file_shape{.kinds = Shape::text | Shape::object,
+                               .wanted = "text, or an object with content or content_base64",
+                               .members = run_file_members,
+                               .each = &shapes::anything,
+                               .most = 8};
+constexpr Shape run_files_shape{
+    .kinds = Shape::object, .wanted = "an object: path to content", .each = &run_file_shape};
 constexpr ShapeMember artifact_members[] = {
     {"ignore", &shapes::text}, {"include", &shapes::texts}, {"exclude", &shapes::texts}};
 constexpr Shape artifacts_shape = shapes::object_of(artifact_members);
@@ -33,7 +34,7 @@ constexpr ShapeMember run_members[] = {
     {"stdin_base64", &shapes::text}, {"pipefail", &shapes::flag},   {"artifacts", &artifacts_shape},
     {"code", &shapes::text},         {"command", &shapes::text},    {"language", &shapes::text},
     {"tenant_id", &shapes::text},    {"session_id", &shapes::text}, {"timeout", &shapes::number},
-    {"stdin", &shapes::text},        {"env", &shapes::text_map},    {"files", &files_shape},
+    {"stdin", &shapes::text},        {"env", &shapes::text_map},    {"files", &run_files_shape},
     {"background", &shapes::flag},   {"work_dir", &shapes::text},   {"context", &shapes::text}};
 
 std::unexpected<Error> refused(std::string why) { return fail(ErrorCode::invalid_argument, std::move(why)); }
