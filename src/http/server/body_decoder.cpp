@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::size_t longest_size_line = 256;  // extensions are of no use to anybody here
 constexpr std::size_t longest_trailers = 8 << 10;
+// Framing costs more to read than content. Beyond this much of it, there must be more content than framing.
+constexpr std::uint64_t free_framing = 256 << 10;
 constexpr std::uint64_t largest_chunk = std::uint64_t{1} << 60;
 
 bool is_control(char c) {
@@ -45,13 +47,16 @@ OrRefusal<std::size_t> BodyDecoder::feed(std::string_view bytes, std::string& in
       into.append(bytes.substr(used, count));
       used += count;
       left_ -= count;
+      content_ += count;
       if (left_ == 0) state_ = state_ == State::plain ? State::done : State::data_return;
     } else {
       auto taken = take_framing(bytes[used]);
       if (!taken) return std::unexpected(std::move(taken).error());
       ++used;
+      ++framing_;
     }
   }
+  if (framing_ > free_framing && framing_ > content_) return refuse(400, "the body's chunks are too small");
   return used;
 }
 

@@ -113,5 +113,16 @@ TEST(BodyDecoder, ExtensionsAndTrailersWithoutEnd_AreRefused) {
   EXPECT_FALSE(decode(chunked(), trailers, 100));
 }
 
+TEST(BodyDecoder, ManyTinyChunks_AreRefused_AndSomeAreNot) {
+  const auto chunks = [](int count, const std::string& chunk) {
+    std::string bytes;
+    for (int i = 0; i < count; ++i) bytes += chunk;
+    return bytes + "0\r\n\r\n";
+  };
+  EXPECT_TRUE(decode(chunked(), chunks(40'000, "1\r\nx\r\n"), 4096));
+  EXPECT_FALSE(decode(chunked(), chunks(80'000, "1\r\nx\r\n"), 4096));
+  EXPECT_TRUE(decode(chunked(), chunks(80'000, "8\r\n12345678\r\n"), 4096));
+}
+
 }  // namespace
 }  // namespace cloche::http

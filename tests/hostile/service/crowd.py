@@ -10,11 +10,14 @@ import json
 import multiprocessing
 import os
 import re
+import select
 import socket
 import threading
 import time
 
 MIB = 1 << 20
+# Some of what the crowd sends is larger than what a tenant may have in memory, some is not, and has to be read.
+LARGE, MIDDLE = 60 * MIB, 2 * MIB
 GOOD, SESSION_OF = 8, "good-{}"
 PIECE = 64 << 10
 
@@ -33,13 +36,10 @@ CHUNKED = head(b"Transfer-Encoding: chunked")
 
 def is_answered(line):
     """Whether the server has said something, or hung up."""
-    with contextlib.suppress(BlockingIOError):
-        line.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-        return True
-    return False
+    return bool(select.select([line], [], [], 0)[0])
 
 
-def pour(line, first, repeated, most=60 * MIB):
+def pour(line, first, repeated, most=LARGE):
     """Sends as fast as the server takes it, until it answers."""
     line.sendall(first)
     piece = repeated * (PIECE // len(repeated) + 1)
@@ -57,31 +57,31 @@ def drip(line, first, each):
 
 
 def zeros(line):
-    pour(line, announced(60 * MIB) + b'{"session_id": "s", "code": [0', b",0")
+    pour(line, announced(LARGE) + b'{"session_id": "s", "code": [0', b",0")
 
 
 def zeros_elsewhere(line):
-    pour(line, announced(60 * MIB) + b'{"session_id": "s", "other": [0', b",0")
+    pour(line, announced(MIDDLE) + b'{"session_id": "s", "other": [0', b",0")
 
 
 def objects(line):
-    pour(line, announced(60 * MIB) + b'{"session_id": "s", "files": {"a": [{}', b",{}")
+    pour(line, announced(MIDDLE) + b'{"session_id": "s", "files": {"a": [{}', b",{}")
 
 
 def deep(line):
-    pour(line, announced(60 * MIB), b'{"a":')
+    pour(line, announced(MIDDLE), b'{"a":')
 
 
 def long_key(line):
-    pour(line, announced(60 * MIB) + b'{"', b"key")
+    pour(line, announced(MIDDLE) + b'{"', b"key")
 
 
 def long_number(line):
-    pour(line, announced(60 * MIB) + b'{"session_id": "s", "timeout": 1', b"1")
+    pour(line, announced(MIDDLE) + b'{"session_id": "s", "timeout": 1', b"1")
 
 
 def many_files(line):
-    line.sendall(announced(60 * MIB) + b'{"session_id": "s", "files": {"a": ""')
+    line.sendall(announced(MIDDLE) + b'{"session_id": "s", "files": {"a": ""')
     for i in itertools.count():
         if is_answered(line):
             return
@@ -97,24 +97,26 @@ def tiny_chunks(line):
 
 
 def large_and_wrong_at_its_end(line):
-    pour(line, announced(60 * MIB) + b'{"session_id": "s", "code": "', b"x\\n", most=60 * MIB - PIECE - 100)
-    line.sendall(b'", "language": 5}')
+    last = b'", "language": 5}'
+    first = b'{"session_id": "s", "code": "'
+    line.sendall(announced(8 * MIB) + first + b"x\\n\\u0041" * ((8 * MIB - len(first) - len(last)) // 9))
+    line.sendall(b"x" * ((8 * MIB - len(first) - len(last)) % 9) + last)
 
 
 def slow(line):
-    drip(line, announced(60 * MIB) + b'{"session_id": "s", "code": "' + b"x" * MIB, b"x")
+    drip(line, announced(LARGE) + b'{"session_id": "s", "code": "' + b"x" * MIB, b"x")
 
 
 def unfinished(line):
-    line.sendall(announced(60 * MIB) + b'{"session_id": "s", "code": "' + b"x" * MIB)
-    line.recv(1)
+    line.sendall(announced(LARGE) + b'{"session_id": "s", "code": "' + b"x" * MIB)
+    line.recv(1, socket.MSG_PEEK)
 
 
 def half_open(line):
     others = [socket.create_connection(line.getpeername()) for _ in range(15)]
     with contextlib.suppress(OSError):
         line.sendall(b"POST /execute HTTP/1.1\r\nHost: local")
-        line.recv(1)
+        line.recv(1, socket.MSG_PEEK)
     for other in others:
         other.close()
 
@@ -127,17 +129,19 @@ def pipelined(line):
 CROWD = {zeros: 8, zeros_elsewhere: 5, objects: 4, deep: 4, long_key: 4, long_number: 2, many_files: 4, endless_chunks: 3,
          tiny_chunks: 2, large_and_wrong_at_its_end: 3, slow: 3, unfinished: 3, half_open: 3, pipelined: 2}
 assert sum(CROWD.values()) == 50
+KINDS = list(CROWD)
 
 
 def attack(port, how, over, counts):
     while not over.is_set():
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=5) as line:
+            status = ""
             with contextlib.suppress(ConnectionError, TimeoutError):
                 how(line)
                 line.settimeout(2)
                 status = line.recv(12)[9:12].decode("latin-1")
-                with counts.get_lock():
-                    counts[int(status) if status.isdigit() else 0] += 1
+            with counts.get_lock():
+                counts[KINDS.index(how) * 1000 + (int(status) if status.isdigit() else 0)] += 1
         over.wait(0.02)
 
 
@@ -155,7 +159,7 @@ class Crowd:
     def __init__(self, port):
         context = multiprocessing.get_context("fork")
         self.over = context.Event()
-        self.counts = context.Array("q", 1000)
+        self.counts = context.Array("q", 1000 * len(KINDS))
         everyone = [how for how, count in CROWD.items() for _ in range(count)]
         self.processes = [context.Process(target=attack_all, args=(port, everyone[i::5], self.over, self.counts), daemon=True)
                           for i in range(5)]
@@ -172,7 +176,13 @@ class Crowd:
             process.kill()
 
     def statuses(self):
-        return {status: count for status, count in enumerate(self.counts) if count}
+        """How often which attack was answered with which status; 0: it was cut off."""
+        counts = list(self.counts)
+        return {kind.__name__: {status: count for status, count in enumerate(counts[1000 * i:1000 * (i + 1)]) if count}
+                for i, kind in enumerate(KINDS)}
+
+    def refused(self):
+        return sum(sum(count for status, count in told.items() if status >= 400) for told in self.statuses().values())
 
 
 def good_client(port, number, until, taken, failures, ask):
