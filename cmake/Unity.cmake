@@ -27,7 +27,17 @@ set(CLOCHE_APART
   src/backend/docker/hardening_test.cpp
   src/backend/docker/image_calls.cpp
   src/backend/docker/labels_test.cpp
+  src/bench/alternatives/docker.cpp
   src/bench/line_plot.cpp
+  src/bench/scenarios/bulk.cpp
+  src/bench/scenarios/crowd.cpp
+  src/bench/scenarios/idle_memory.cpp
+  src/bench/scenarios/many_sessions.cpp
+  src/bench/scenarios/new_sandbox.cpp
+  src/bench/system_calls.cpp
+  src/cli/copy/upload.cpp
+  src/cli/run_command.cpp
+  src/cli/sessions_command.cpp
   src/config/server_section.cpp
   src/config/service_config_test.cpp
   src/context/command.cpp

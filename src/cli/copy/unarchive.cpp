@@ -151,8 +151,8 @@ Status Unarchive::finish() {
 
 Status Unarchive::finish_directory() {
   if (existing_) {
-    CLOCHE_CHECK(agent::merge_tree(staged_.get(), existing_.get(), agent::Merge::check));
-    auto merged = agent::merge_tree(staged_.get(), existing_.get(), agent::Merge::move);
+    CLOCHE_CHECK(agent::merge_tree(staged_.get(), existing_.get(), agent::Merge::check, agent::ReadOnlyFiles::keep));
+    auto merged = agent::merge_tree(staged_.get(), existing_.get(), agent::Merge::move, agent::ReadOnlyFiles::keep);
     if (!merged) return fail(std::move(merged).error().at("some files may have been copied before this"));
     return {};
   }
