@@ -37,5 +37,15 @@ TEST(Database, FileThatIsFull_IsUnavailableAndNoFaultOfTheCaller) {
   EXPECT_EQ(written.error().code, ErrorCode::unavailable) << written.error().message;
 }
 
+TEST(Database, BelongsToItsFirstOwnerAlone) {
+  auto database = Database::open(":memory:", schema);
+  ASSERT_TRUE(database) << database.error().message;
+  EXPECT_TRUE((*database)->belong_to("one"));
+  EXPECT_TRUE((*database)->belong_to("one"));
+  const auto refused = (*database)->belong_to("another");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::protocol);
+}
+
 }  // namespace
 }  // namespace cloche

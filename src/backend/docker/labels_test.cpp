@@ -50,6 +50,7 @@ TEST(SandboxLabels, OwnNames_CannotBeTakenByTheCaller) {
   const auto all = labels::for_sandbox(spec, {"abc"}, {"one"});
   ASSERT_TRUE(all);
   EXPECT_EQ(all->at("cloche.app"), "cloche");
+  EXPECT_EQ(all->at("cloche.owner"), "one");
   EXPECT_EQ(all->at("cloche.instance"), "one");
   EXPECT_EQ(all->at("cloche.sandbox"), "abc");
   EXPECT_EQ(all->at("team"), "a \"quoted\" one");
@@ -60,6 +61,17 @@ TEST(SandboxLabels, OwnNames_CannotBeTakenByTheCaller) {
   EXPECT_TRUE(labels::for_sandbox(spec, {"abc"}, {"one"}));
   spec.labels["cloche.instance"] = "another";
   EXPECT_FALSE(labels::for_sandbox(spec, {"abc"}, {"one"}));
+}
+
+TEST(SandboxLabels, OwnerIsTheIdAndNeverTheName) {
+  const auto all = labels::for_sandbox(sample(), {"abc"}, {"0123", "default", "/state"}).value();
+  EXPECT_EQ(all.at("cloche.instance"), "default");
+  EXPECT_EQ(labels::owner_of(all), "0123");
+  EXPECT_EQ(labels::of_owner({"0123", "another"}), labels::of_owner({"0123", "default"}));
+  EXPECT_EQ(labels::owner_of({{"cloche.app", "cloche"}, {"cloche.instance", "default"}}), "default") << "of old";
+  EXPECT_EQ(labels::owner_of({{"cloche.deriving.owner", "0123"}}), "0123");
+  EXPECT_EQ(labels::owner_of({{"cloche.owner", "0123"}}), "") << "none of Cloche's";
+  EXPECT_EQ(labels::owner_of({}), "");
 }
 
 }  // namespace

@@ -51,6 +51,15 @@ class RealCgroup : public ::testing::Test {
   Cgroup cgroup_;
 };
 
+TEST_F(RealCgroup, DirectoriesOfAllInstances_AreListedWithTheirOwner) {
+  ASSERT_TRUE(cgroup_.create());
+  std::string owner;
+  for (const auto& each : tree_.all_directories()) {
+    if (each.path.ends_with("/" + each.instance + "/one")) owner = each.instance;
+  }
+  EXPECT_THAT(owner, ::testing::StartsWith("test-cgroup-"));
+}
+
 TEST_F(RealCgroup, ProcessThatEnters_IsListedAndKilled) {
   ASSERT_TRUE(cgroup_.create());
   ASSERT_EQ(run_inside("sleep 1000 & setsid sleep 1000 & exit 0"), 0);

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "backend/oci/draft.hpp"
 #include "backend/oci/files.hpp"
 #include "backend/oci/private_mounts.hpp"
 #include "backend/oci/subprocess.hpp"
@@ -15,6 +16,21 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+
+TEST(Draft, LeftByACrash_IsRemovedByTheNextMakerAndOneAtWorkIsNot) {
+  const ScratchDirectory scratch;
+  ASSERT_TRUE(make_directories(scratch / "store/.draft-left/a", 0755));
+  {
+    const auto one = Draft::make(scratch / "store", 0755);
+    ASSERT_TRUE(one) << one.error().message;
+    EXPECT_FALSE(path_exists(scratch / "store/.draft-left"));
+    const auto two = Draft::make(scratch / "store", 0755);
+    ASSERT_TRUE(two) << two.error().message;
+    EXPECT_TRUE(path_exists(one->path()) && path_exists(two->path()));
+    ASSERT_EQ(::rename(two->path().c_str(), (scratch / "store/complete").c_str()), 0);
+  }
+  EXPECT_THAT(list_directory(scratch / "store").value(), ::testing::ElementsAre("complete"));
+}
 
 TEST(Files, Tree_IsRemovedWithoutFollowingLinks) {
   const ScratchDirectory scratch;

@@ -31,6 +31,17 @@ TEST(UidRanges, ClaimAndRelease_LeaveNothing) {
   EXPECT_TRUE(list_directory(scratch / "uids").value().empty());
 }
 
+TEST(UidRanges, AllClaims_SayWhoseTheyAre) {
+  const ScratchDirectory scratch;
+  const UidRanges ours(scratch / "uids", "a");
+  const UidRanges theirs(scratch / "uids", "b");
+  ASSERT_TRUE(ours.claim("s1") && theirs.claim("s2"));
+  std::set<std::string> found;
+  for (const auto& each : ours.all_claims().value()) found.insert(each.owner + ":" + each.claim.sandbox);
+  EXPECT_EQ(found, (std::set<std::string>{"a:s1", "b:s2"}));
+  EXPECT_EQ(ours.claims().value().size(), 1u);
+}
+
 TEST(UidRanges, AnothersRange_IsNotReleased) {
   const ScratchDirectory scratch;
   const UidRanges ours(scratch / "uids", "a");
