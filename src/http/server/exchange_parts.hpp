@@ -35,6 +35,7 @@ struct ServerState {
   std::set<ServerConnection*> connections;
   std::map<std::string, std::size_t, std::less<>> connections_of;  // by the peer's address
   std::size_t lingering = 0;                                       // connections that are read to their end
+  std::size_t large_bodies = 0;                                    // that are being read
 };
 
 struct ExchangeParts {

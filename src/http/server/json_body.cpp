@@ -1,6 +1,8 @@
 #include "http/server/json_body.hpp"
 
+#include "core/event.hpp"
 #include "http/grammar.hpp"
+#include "http/server/exchange_parts.hpp"
 #include "json/write_json.hpp"
 
 namespace cloche::http {
@@ -13,6 +15,21 @@ std::string_view take_part(std::string_view& text) {
   text.remove_prefix(std::min(end + 1, text.size()));
   return part;
 }
+
+// Large bodies share what the server's thread reads of them: so much in a millisecond, all together, however fast their
+// clients are.
+class LargeBody {
+ public:
+  explicit LargeBody(ServerState& server) : server_(server) { ++server_.large_bodies; }
+  LargeBody(const LargeBody&) = delete;
+  LargeBody& operator=(const LargeBody&) = delete;
+  ~LargeBody() { --server_.large_bodies; }
+
+  Task<> wait_for_turn() const { return pause_for(std::chrono::milliseconds(1) * server_.large_bodies); }
+
+ private:
+  ServerState& server_;
+};
 
 bool is_json(std::string_view type) {
   constexpr std::string_view family = "application/";
@@ -58,10 +75,13 @@ Task<Result<JsonIntake>> take_json(Exchange& exchange, JsonLimits limits) {
   rules.shape = limits.shape;
   const auto reader = std::make_shared<JsonReader>(rules);
   JsonIntake intake{reader, 0};
+  std::optional<LargeBody> large;
   for (;;) {
+    if (large) co_await large->wait_for_turn();
     CLOCHE_CO_TRY(std::string piece, co_await exchange.read_some());
     if (piece.empty()) co_return intake;
     intake.size += piece.size();
+    if (intake.size > small_work && !large) large.emplace(ExchangeAccess::parts(exchange).server);
     auto feed = [reader, piece = std::move(piece)] { return reader->feed(piece); };
     auto fed = co_await run_off_loop(exchange, intake.size, std::move(feed));
     if (fed) continue;

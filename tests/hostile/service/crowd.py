@@ -146,7 +146,7 @@ def attack(port, how, over, counts):
 
 
 def attack_all(port, attacks, over, counts):
-    os.nice(10)  # what these clients cost this machine is not what is measured
+    os.nice(19)  # what these clients cost this machine is not what is measured
     threads = [threading.Thread(target=attack, args=(port, how, over, counts), daemon=True) for how in attacks]
     for thread in threads:
         thread.start()
