@@ -30,7 +30,9 @@ Task<> answer_detail_error(http::Exchange& exchange, DetailError error) {
     error = DetailError(refusal->status, {error.error.code, refusal->why});
   log_failure(exchange, error.error);
   http::Fields fields;
-  if (error.status == 429 || error.status == 503) fields.emplace_back("Retry-After", "1");
+  const bool is_by_table = error.status == answer_for(error.error.code).status;
+  const bool is_passing = error.status == 503 || (is_by_table && is_worth_another_try(error.error.code));
+  if (is_passing) fields.emplace_back("Retry-After", "1");
   co_await answer_detail(exchange, error.status, std::move(error.error.message), std::move(fields));
 }
 

@@ -165,6 +165,19 @@ profiles:
   EXPECT_EQ(options.profiles[1].sandbox.limits.cpus, 2.0);
 }
 
+TEST(Config, LimitsThatAreSaid_AreToldFromDefaults) {
+  const auto options =
+      parse_config("limits: {pids: 64}\nprofiles: {a: {limits: {memory: 8g}}, b: {}}", "cloche.yml", {})->manager;
+  const LimitOverrides& a = options.profiles.at(0).limits_set;
+  EXPECT_EQ(a.memory, mib(8192));
+  EXPECT_EQ(a.pids, 64U) << "said, although it is the default";
+  EXPECT_FALSE(a.cpus || a.file_size || a.open_files);
+  EXPECT_FALSE(options.profiles.at(1).limits_set.memory);
+  EXPECT_EQ(options.profiles.at(1).limits_set.pids, 64U);
+  const auto grader = parse_config("general: {}", "sandbox_config.yml", {})->manager;
+  EXPECT_TRUE(grader.profiles.at(0).limits_set.empty());
+}
+
 TEST(Config, OrderOfTheKeys_DoesNotMatter) {
   const ManagerOptions options =
       parse("profiles: {a: {}}\npool: {pool_size: 2}\nlimits: {pids: 99}\nbackend: docker\n");

@@ -66,7 +66,8 @@ Result<Language> CodeRunner::find_served(std::string_view name, const std::strin
   if (Workplace::find(manager_, language, tenant)) return language;
   std::string served;
   for (const auto& [known, each] : languages_.all()) {
-    if (Workplace::find(manager_, each, tenant)) served += (served.empty() ? "" : ", ") + known;
+    const bool is_there = languages_.find_for(manager_.access(), tenant, known).has_value();
+    if (is_there && Workplace::find(manager_, each, tenant)) served += (served.empty() ? "" : ", ") + known;
   }
   std::string tools;
   for (const Tool& tool : language.toolchain) tools += (tools.empty() ? "" : ", ") + tool.program;

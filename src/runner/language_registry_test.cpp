@@ -109,6 +109,17 @@ languages:
   EXPECT_EQ(python.toolchain[0].program, "pypy3");
 }
 
+TEST(LanguageRegistry, ConfiguredLimits_AreKeptApartFromShippedOnes) {
+  const auto registry = registry_of("languages: {c: {run_limits: {memory: 128m}}}").value();
+  const Language c = *registry.find("c");
+  EXPECT_EQ(c.run_limits_set.memory, mib(128)) << "said, although it is what Cloche has by itself";
+  EXPECT_EQ(c.run_limits_set.wall, std::nullopt);
+  EXPECT_EQ(c.run_limits.wall, 10s);
+  EXPECT_EQ(c.compile_limits_set.memory, std::nullopt);
+  EXPECT_EQ(c.compile_limits.memory, mib(256));
+  EXPECT_EQ(registry.find("cpp")->run_limits_set.memory, std::nullopt);
+}
+
 TEST(LanguageRegistry, BadLanguage_IsRefusedWithFileLineAndKey) {
   const struct {
     std::string text, error;

@@ -90,7 +90,7 @@ def leases(client):
     client.good("prepare", path=lease, json={"submission_files": {
         "main.py": {"filename": "main.py", "content": "print(sum(map(int, open(0))))"},
         "web.py": {"content": client.web_server}}})
-    client.bad("prepare", 400, path=lease, json={"submission_files": 1})
+    client.bad("prepare", 422, path=lease, json={"submission_files": 1})
     client.bad("prepare", 404, path=nothing, json={"submission_files": {}})
     asset = {"target": "/tmp/data", "content": "YQ==", "read_only": True}
     client.good("inject", path=lease, json={"resolved_assets": [asset]})
@@ -103,7 +103,7 @@ def leases(client):
     batch = {"commands": ["20", "22"], "program_command": "python3 main.py"}
     summed = client.good("runBatch", path=lease, json=batch).json()
     assert summed["stdout"] == "42\n", summed
-    client.bad("runBatch", 400, path=lease, json={"commands": "ls"})
+    client.bad("runBatch", 422, path=lease, json={"commands": "ls"})
     client.good("runCommand", path=lease, json={"command": "python3 web.py 8000 &"})
     hello = {"method": "GET", "endpoint": "/"}
     until(lambda: client.ask("requestApp", path=lease, json=hello).status == 200, "the app does not listen")
@@ -111,7 +111,8 @@ def leases(client):
         "method": "POST", "endpoint": "/x",
         "kwargs": {"params": {"a": 1}, "json": {"b": 2}, "headers": {"X-Y": "z"}, "timeout": 20}}).json()
     assert app["status_code"] == 200 and json.loads(app["text"])["path"] == "/x?a=1", app
-    client.bad("requestApp", 400, path=lease, json={"method": "GET"})
+    client.bad("requestApp", 422, path=lease, json={"method": "GET"})
+    client.bad("requestApp", 415, path=lease, raw=b"{}", content_type="text/plain")
     extracted = client.good("extractFile", path=lease, query={"path": "main.py", "max_bytes": 1000}).json()
     assert extracted["content_text"].startswith("print"), extracted
     client.bad("extractFile", 404, path=lease, query={"path": "none.py"})

@@ -132,7 +132,7 @@ class Client(ClientBase):
                        assets: Union[None, Mapping[str, Content], Sequence[Mapping[str, Any]]] = None,
                        deadline: Optional[float] = None) -> list[CaseResult]:
         """Compiles a program where it must be, and runs it on each case; one without input if there are no cases. A
-        program that cannot be compiled has a single result, `compilation_error`.
+        program that cannot be compiled is a `compilation_error` in each case. `command` runs alone, without compiling.
 
         >>> await client.run_code("python", "print(int(input()) ** 2)", cases=[cloche.Case("3", "9")])  # doctest: +SKIP
         """
