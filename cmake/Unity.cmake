@@ -28,6 +28,7 @@ set(CLOCHE_APART
   src/backend/docker/image_calls.cpp
   src/backend/docker/labels_test.cpp
   src/bench/alternatives/docker.cpp
+  src/bench/alternatives/service_client.cpp
   src/bench/line_plot.cpp
   src/bench/scenarios/bulk.cpp
   src/bench/scenarios/crowd.cpp
