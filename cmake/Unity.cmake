@@ -41,6 +41,7 @@ set(CLOCHE_APART
   src/cli/sessions_command.cpp
   src/config/server_section.cpp
   src/config/service_config_test.cpp
+  src/config/yaml_tree_test.cpp
   src/context/command.cpp
   src/context/shell_context.cpp
   src/http/server/server_exchange_test.cpp

@@ -238,13 +238,21 @@ TEST_F(ListeningWithTls, ReloadedCertificate_IsUsedAndABrokenOneIsNot) {
 
 TEST_F(Listening, TooManyConnections_GetA503AtOnceAndRoomAfterwards) {
   options_.limits.connections = 2;
+  int at_work = 0;
+  bool let_go = false;
+  handler_ = [&](Exchange& exchange) -> Task<> {
+    ++at_work;
+    changed_.notify();
+    while (!let_go) co_await changed_.wait();
+    Fields fields;
+    co_await exchange.respond(200, std::move(fields), "finished");
+  };
   run([&]() -> Task<> {
     auto first = co_await connect();
     auto second = co_await connect();
     co_await first->send(get);
-    co_await first->answer();
     co_await second->send(get);
-    co_await second->answer();
+    while (at_work < 2) co_await changed_.wait();
     for (int i = 0; i < 20; ++i) {
       auto third = co_await connect();
       co_await third->send(get);
@@ -253,6 +261,9 @@ TEST_F(Listening, TooManyConnections_GetA503AtOnceAndRoomAfterwards) {
       EXPECT_EQ(answer.field("Retry-After"), "1");
     }
     EXPECT_EQ(server_->counts().refused_connections, 20u);
+    let_go = true;
+    changed_.notify();
+    co_await first->answer();
     first->close();
     while (server_->counts().open_connections > 1) co_await pause_for(1ms);
     const Response answer = co_await ask(get);
