@@ -35,10 +35,10 @@ taken = {
     'aio': take(100, asynchronous),
     'fanotify': take(10, lambda n: libc.syscall({'x86_64': 300, 'aarch64': 262}[os.uname().machine], 0, 0)),
     'keys': take(10, lambda n: libc.syscall({'x86_64': 248, 'aarch64': 217}[os.uname().machine], b'user', b'k%d' % n, b'x', 1, -4)),
-    'inotify': take(2000, lambda n: libc.inotify_init1(0)),
-    'terminals': take(2000, lambda n: os.open('/dev/ptmx', os.O_RDWR | os.O_NOCTTY)),
     'pipes': take(100, wide_pipe),
     'queues': take(5000, lambda n: libc.mq_open(b'/q%d' % n, 0o102, 0o600, None)),
+    'inotify': take(2000, lambda n: libc.inotify_init1(0)),
+    'terminals': take(2000, lambda n: os.open('/dev/ptmx', os.O_RDWR | os.O_NOCTTY)),
     'timers': take(1000, timer),
     'signals': take(200000, lambda n: libc.sigqueue(os.getpid(), int(signal.SIGRTMIN), Value())),
 }
