@@ -20,7 +20,7 @@ TEST(Compilers, AreThoseThatDoNothingElse) {
   for (const char* name : {"python3", "node", "java", "dotnet"}) EXPECT_THAT(compilers(), Not(Contains(name)));
 }
 
-struct Row {
+struct CommandRow {
   std::vector<std::string> argv;
   std::string err;
   StepKind step;
@@ -30,7 +30,7 @@ constexpr const char* gcc_says = "main.c: In function 'main':\nmain.c:1:20: erro
 
 TEST(StepOf, CommandAndComplaint_TellCompilingFromRunning) {
   const std::string both = "gcc main.c -o main && ./main";
-  const Row rows[] = {
+  const CommandRow rows[] = {
       {{"gcc", "main.c"}, "", StepKind::compile},
       {{"/usr/bin/g++", "main.cpp"}, "", StepKind::compile},
       {{"python3", "main.py"}, "main.py:1: error: no", StepKind::run},
@@ -50,7 +50,7 @@ TEST(StepOf, CommandAndComplaint_TellCompilingFromRunning) {
       {{"sh", "main.sh", both}, gcc_says, StepKind::run},
       {{}, gcc_says, StepKind::run},
   };
-  for (const Row& row : rows) {
+  for (const CommandRow& row : rows) {
     EXPECT_EQ(step_of(compilers(), row.argv, row.err), row.step) << testing::PrintToString(row.argv) << row.err;
   }
   EXPECT_EQ(step_of({}, {"gcc"}, gcc_says), StepKind::run);
