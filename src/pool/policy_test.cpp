@@ -250,13 +250,18 @@ TEST_F(PolicyTest, SandboxesThatDieAsSoonAsTheyAreMade_AreMadeLaterAndLater) {
   policy.emplace(options(1, 3));
   policy->tick(now);
   int made = 0;
+  std::vector<Action> actions = look();
   for (const Time end = now + 60s; now < end; now += 100ms) {
     policy->tick(now);
-    for (const Make& make : only<Make>(look())) {
-      policy->made(make.slot, now);
-      policy->died(make.slot, now);
-      ++made;
-      for (const Remove& remove : only<Remove>(look())) policy->removed(remove.slot, now);
+    std::ranges::copy(look(), std::back_inserter(actions));
+    for (const Action& action : std::exchange(actions, {})) {
+      if (const auto* make = std::get_if<Make>(&action)) {
+        policy->made(make->slot, now);
+        policy->died(make->slot, now);
+        ++made;
+      }
+      if (const auto* remove = std::get_if<Remove>(&action)) policy->removed(remove->slot, now);
+      std::ranges::copy(look(), std::back_inserter(actions));
     }
   }
   EXPECT_LE(made, 14);
