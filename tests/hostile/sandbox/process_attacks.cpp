@@ -67,7 +67,7 @@ std::vector<Attack> process_attacks() {
        // latter changed (Leftovers: Priority).
        .harmless_on_gvisor = {"sched_set", "setpriority", "read environ", "read maps", "read smaps", "read auxv",
                               "read fdinfo", "read ns/", "get_robust_list"},
-       .weak = {.holes = 40}},
+       .weak = {.holes = 25}},
       {.name = "PrctlAndCapset_GiveNoPower", .argv = {"processes/prctl"}, .weak = {.holes = 10}},
       {.name = "OtherUsers_CannotBecome",
        .argv = {"processes/become"},

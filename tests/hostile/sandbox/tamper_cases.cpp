@@ -35,7 +35,10 @@ pid_t process_with(const std::string& words) {
     const std::string pid = entry.path().filename();
     if (pid.find_first_not_of("0123456789") != pid.npos || std::stoi(pid) == ::getpid()) continue;
     std::ifstream file(entry.path() / "cmdline");
-    const std::string arguments(std::istreambuf_iterator<char>(file), {});
+    // Read at once: a process that ends meanwhile is an error, which a stream's iterator throws.
+    std::string arguments(1 << 20, '\0');
+    file.read(arguments.data(), static_cast<std::streamsize>(arguments.size()));
+    arguments.resize(static_cast<std::size_t>(file.gcount()));
     if (arguments.find(words) != arguments.npos) return std::stoi(pid);
   }
   return 0;
