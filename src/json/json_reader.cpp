@@ -51,7 +51,7 @@ class Builder {
     return true;
   }
   bool on_key(string_view part, std::size_t size, error_code& ec) {
-    if (!on_key_part(part, size, ec) || !count_one(ec)) return false;
+    if (!on_key_part(part, size, ec) || !count_key(ec)) return false;
     Frame& frame = open_.back();
     frame.key = std::exchange(key_, {});
     if (frame.value.get_object().contains(frame.key)) {
@@ -149,6 +149,12 @@ class Builder {
   const Shape& wanted() const { return open_.empty() ? *rules_.shape : *open_.back().of_next; }
 
   bool count_one(error_code& ec) {
+    if (&wanted() == &shapes::anything && ++unnamed_ > rules_.unnamed) {
+      return refuse(limit("a field has more than " + std::to_string(rules_.unnamed) + " values"), ec);
+    }
+    return count_key(ec);
+  }
+  bool count_key(error_code& ec) {
     if (++values_ <= rules_.values) return true;
     return refuse(limit("it has more than " + std::to_string(rules_.values) + " values and keys"), ec);
   }
@@ -208,6 +214,7 @@ class Builder {
   json::value root_;
   std::vector<Frame> open_;
   std::size_t values_ = 0;
+  std::size_t unnamed_ = 0;
   std::string key_;
   json::string text_;
   bool in_text_ = false;

@@ -15,7 +15,8 @@ namespace cloche {
 
 struct JsonRules {
   std::size_t depth = 32;
-  std::size_t values = 20'000;  // in all, keys included; each costs up to a hundred bytes beside its text
+  std::size_t values = 20'000;   // in all, keys included; each costs up to a hundred bytes beside its text
+  std::size_t unnamed = 20'000;  // of them in what a shape does not describe further: `shapes::anything`
   const Shape* shape = &shapes::anything;
   std::string_view name = "the body";  // in errors
 };

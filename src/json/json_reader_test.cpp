@@ -131,6 +131,21 @@ TEST(JsonReader, TooMuch_IsALimit) {
   EXPECT_EQ(members.error().code, ErrorCode::limit_reached);
 }
 
+TEST(JsonReader, FieldThatTheShapeDoesNotName_HasFewValues) {
+  JsonRules few = rules();
+  few.unnamed = 5;
+  const auto read_few = [&](std::string_view text) {
+    JsonReader reader(few);
+    return reader.feed(text);
+  };
+  EXPECT_TRUE(read_few(R"({"words": ["", "", "", "", "", "", "", ""], "other": [0, 0]})"));
+  EXPECT_TRUE(
+      read_few(R"({"files": [{"content": "", "mode": 1}, {"content": "", "mode": 1}, {"content": "", "mode": 1}]})"));
+  const auto refused = read_few(R"({"other": [0, 0, 0, 0, 0, 0]})");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::limit_reached);
+}
+
 TEST(JsonReader, KeyThatIsThereTwice_IsRefused) {
   for (const char* text : {R"({"a": 1, "a": 2})", R"({"a": 1, "\u0061": 2})", R"({"x": [{"k": 1, "j": 2, "k": 3}]})"}) {
     const auto value = read(text);

@@ -8,6 +8,7 @@ Result<boost::json::value> parse_strict_json(std::string_view text, std::size_t 
   JsonRules rules;
   rules.depth = depth;
   rules.values = text.size() + 1;
+  rules.unnamed = rules.values;
   rules.name = "the text";
   JsonReader reader(rules);
   CLOCHE_CHECK(reader.feed(text));
