@@ -91,7 +91,9 @@ json::object host_config(const SandboxSpec& spec, const ContainerPlan& plan) {
 }  // namespace
 
 std::int64_t engine_pids(std::uint32_t pids, std::string_view runtime) {
-  return runtime == gvisor ? gvisor_host_tasks(pids) : pids;
+  // What the engine's host has is not known; this is half of the smallest usual pid_max.
+  constexpr std::uint32_t share = 16'384;
+  return runtime == gvisor ? gvisor_host_tasks(pids, share) : pids;
 }
 
 json::object resource_limits(const Limits& limits, std::string_view runtime) {

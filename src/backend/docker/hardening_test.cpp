@@ -60,9 +60,9 @@ TEST(Hardening, Limits_HaveNoSwapAndExactNumbers) {
 
 TEST(Hardening, Gvisor_GetsRoomForItsOwnThreads) {
   EXPECT_EQ(engine_pids(64, "runc"), 64);
-  EXPECT_EQ(engine_pids(8, "runsc"), 512);
-  EXPECT_EQ(engine_pids(128, "runsc"), 4352);
-  EXPECT_EQ(engine_pids(1000, "runsc"), 8256);
+  EXPECT_EQ(engine_pids(8, "runsc"), 832);
+  EXPECT_EQ(engine_pids(64, "runsc"), 8448);
+  EXPECT_EQ(engine_pids(1000, "runsc"), 16'384);
   EXPECT_EQ(engine_pids(32768, "runsc"), 262'400);
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <cerrno>
+#include <charconv>
 #include <optional>
 #include <thread>
 
@@ -243,6 +244,15 @@ class Making {
   std::vector<MountStep> private_mounts_;
 };
 
+// A quarter of what the host has, for one sandbox.
+std::uint32_t share_of_process_numbers() {
+  constexpr std::uint32_t least = 8'192;
+  const auto text = read_file("/proc/sys/kernel/pid_max");
+  std::uint32_t most = 0;
+  if (text) std::from_chars(text->data(), text->data() + text->size(), most);
+  return std::max(least, most / 4);
+}
+
 // The uids of a sandbox whose journal does not say which they are.
 Status release_unknown_uids(const Host& host, const std::string& id) {
   CLOCHE_TRY(const auto claims, host.uids().claims());
@@ -262,7 +272,8 @@ Result<CgroupLimits> cgroup_limits_for(const Limits& limits, const RuntimeTraits
                                             to_string(limits.memory));
   }
   const bool inside = traits.processes == RuntimeTraits::Processes::counted_inside;
-  return CgroupLimits{limits.memory, limits.cpus, inside ? gvisor_host_tasks(limits.pids) : limits.pids};
+  const std::uint32_t pids = inside ? gvisor_host_tasks(limits.pids, share_of_process_numbers()) : limits.pids;
+  return CgroupLimits{limits.memory, limits.cpus, pids};
 }
 
 Result<MadeSandbox> make_sandbox(Host& host, const SandboxSpec& spec, const Runtime& runtime, AgentTask task,
