@@ -13,7 +13,7 @@ import tokens
 
 QUOTAS = (", auth: tokens, quotas: {tenants: {few: {sessions: 5}, narrow: {runs: 3}, "
           "slow: {requests: {per_second: 1, burst: 10}}}}")
-PYTHON = "  python: {runtime: crun, work_dir: /app, pool: {pool_size: 1, scale_limit: 4}}"
+PYTHON = "  python: {runtime: crun, work_dir: /app, pool: {pool_size: 1, scale_limit: 8}}"
 OPEN = {"GET /healthz", "GET /readyz", "GET /openapi.yaml"}
 # What a good call of a route without a tenant in its path has in its body, beside the session.
 BODIES = {
