@@ -50,6 +50,7 @@ Engine::Impl::Impl(boost::asio::any_io_executor e, EngineOptions o) : executor(e
 }
 
 Task<Backend*> Engine::Impl::backend() {
+  if (dir) dir->will_make();
   if (!swept) {
     swept = true;
     co_await sweep();

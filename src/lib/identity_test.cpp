@@ -168,6 +168,22 @@ TEST_F(Instances, SameNameInTwoStateDirectories_AreTwoOwners) {
   (*other)->leave_nothing();
 }
 
+TEST_F(Instances, HolderThatMadeNothing_IsForgotten) {
+  const OwnerRegistry registry = OwnerRegistry::of_host(options("a"));
+  std::string id;
+  for (const bool makes : {false, true, false}) {
+    auto held = InstanceDir::claim(options("a"));
+    ASSERT_TRUE(held) << held.error().message;
+    id = (*held)->id().value;
+    if (makes) (*held)->will_make();
+    held->reset();
+  }
+  EXPECT_TRUE(registry.find(id)) << "what one before it may have left is not forgotten";
+  registry.take_over(id)->release();
+  EXPECT_TRUE(InstanceDir::claim(options("a")));
+  EXPECT_FALSE(registry.find(id));
+}
+
 TEST_F(Instances, SecondHolder_IsRefusedAndToldWhoHasIt) {
   auto first = InstanceDir::claim(options("a"));
   ASSERT_TRUE(first) << first.error().message;

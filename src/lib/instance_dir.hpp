@@ -25,6 +25,8 @@ class InstanceDir {
   const InstanceId& id() const { return id_; }
   std::string journal() const { return id_.place + "/journal.db"; }
   std::string sessions() const { return id_.place + "/sessions.db"; }
+  // Sandboxes may be made from now on. Until then this process leaves nothing that the host must remember.
+  void will_make() { nothing_left_ = false; }
   // Nothing is left that carries the id: once this object goes, the host need not remember it.
   void leave_nothing() { nothing_left_ = true; }
   // This process has made nothing. The host forgets the id at once, unless an earlier process has left something.
@@ -32,11 +34,14 @@ class InstanceDir {
 
  private:
   InstanceDir(InstanceId id, UniqueFd lock, OwnerLock owner)
-      : id_(std::move(id)), lock_(std::move(lock)), owner_(std::move(owner)) {}
+      : id_(std::move(id)),
+        lock_(std::move(lock)),
+        owner_(std::move(owner)),
+        nothing_left_(owner_.found() == OwnerLock::Found::nothing) {}
   InstanceId id_;
   UniqueFd lock_;
   OwnerLock owner_;
-  bool nothing_left_ = false;
+  bool nothing_left_;
 };
 
 // Whether a process holds the instance that has this directory.

@@ -249,6 +249,7 @@ Task<Status> Service::start() {
     instance_->made_nothing();
     co_return listening;
   }
+  instance_->will_make();
   auto started = co_await pools_->prove(Deadline::after(start_patience));
   if (started) {
     started = co_await pools_->start(Deadline::after(start_patience));
