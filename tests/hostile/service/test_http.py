@@ -140,7 +140,7 @@ def test_chunks_without_end__stop_at_the_limit(server):
     """tries: a body in chunks that never ends. must: 413 at the route's limit, then cut; memory stays."""
     before = server.rss()
     with server.connect() as line:
-        line.sendall(head(CHUNKED, line=b"POST /read HTTP/1.1"))
+        line.sendall(head(CHUNKED, line=b"POST /read HTTP/1.1") + b'10\r\n{"session_id": "\r\n')
         begun = time.monotonic()
         with contextlib.suppress(ConnectionError):
             while time.monotonic() - begun < 20:
