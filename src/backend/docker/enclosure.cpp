@@ -153,6 +153,8 @@ Task<Result<Evidence>> DockerEnclosure::evidence() {
   auto events = co_await count_oom_events(*engine_, details->id, until, deadline);
   if (events) evidence.oom_kills = *events;
   if (details->was_oom_killed && evidence.oom_kills == 0) evidence.oom_kills = 1;
+  // An engine has no figures of a container that has ended; the kernel kills at the limit.
+  if (evidence.oom_kills > 0 && !evidence.memory_peak) evidence.memory_peak = parts_.spec.limits.memory;
   co_return evidence;
 }
 
