@@ -154,7 +154,7 @@ TEST_F(RunPlanTest, Timeout_IsTheRunsOrTheUsual) {
 
 TEST_F(RunPlanTest, Nonsense_IsRefused) {
   EXPECT_EQ(plan(code("klingon", "")).error().code, ErrorCode::invalid_argument);
-  for (const std::string path : {"/etc", "..", "a/../..", "a//b"}) {
+  for (const std::string path : {"/tmp/../etc", "..", "a/../..", "a//b"}) {
     RunRequest request = code("python", "");
     request.work_dir = path;
     const auto refused = plan(request);

@@ -160,8 +160,8 @@ TEST_P(FileApi, ReadOnlyFile_IsForbiddenToAllWays_AndModesAreKept) {
     text = R"({"files": {"script": "y", "new": "n"}})";
     auto kept = co_await call("POST", below_session("/copy"), std::move(text));
     EXPECT_EQ(kept.status, 200u) << error_message_of(kept);
-    const std::string printed = co_await shell("cat f; stat -c %a f script new; ls");
-    EXPECT_EQ(printed, "kept\r\n444\r\n755\r\n644\r\nf  new  script\r\n");
+    const std::string printed = co_await shell("cat f; stat -c %a f script new; ls -1");
+    EXPECT_EQ(printed, "kept\r\n444\r\n755\r\n644\r\nf\r\nnew\r\nscript\r\n");
   });
 }
 
