@@ -42,7 +42,7 @@ def files(client):
     client.bad("glob", 400, json={"session_id": "s1", "pattern": "*", "limit": 0})
     client.bad("glob", 400, json={"session_id": "s1", "pattern": "*", "exclude": [""]})
     left = client.good("glob", json={"session_id": "s1", "pattern": "**", "exclude": ["src/"]}).json()
-    assert left["paths"] == ["b.bin"], left
+    assert "b.bin" in left["paths"] and not [each for each in left["paths"] if each.startswith("src")], left
     changes(client)
     raw_files(client)
     trees(client)
