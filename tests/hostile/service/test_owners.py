@@ -255,6 +255,32 @@ def test_log__names_no_value(server):
         assert value not in log
 
 
+@pytest.mark.parametrize("before, after", [("KEY: {value: v4lue, tenants: [default]}", "KEY: {value: v4lue, tenants: [other]}"),
+                                           ("KEY: {value: v4lue, tenants: [default]}", "UNRELATED: x"),
+                                           ("tenants: [default], hostname: box", "tenants: [other], hostname: box")],
+                         ids=["secret", "secret gone", "profile"])
+def test_tenant_taken_off_a_list__loses_what_it_held(before, after):
+    """tries: to keep a session, with a program that has the secret, over kill -9 and a change of the lists.
+    must: the session is lost, its sandbox is gone, nothing runs in it.
+    """
+    house.need_crun(__name__)
+    profiles = "  box: {runtime: crun, tenants: [default], hostname: box, pool: {pool_size: 0, scale_limit: 4}}\n"
+    with house.House(profiles=profiles, more="secrets: {KEY: {value: v4lue, tenants: [default]}}") as server:
+        made = server.post("/sessions", {"session_id": "s", "profile": "box", "secrets": ["KEY"]})
+        assert made.status == 201, made
+        assert server.bash("s", "echo $KEY")["stdout"] == "v4lue\n"
+        assert server.post("/bash", {"session_id": "s", "command": "sleep 1000", "background": True}).status == 202
+        config = server.scratch / "cloche.yml"
+        text = config.read_text()
+        assert before in text
+        config.write_text(text.replace(before, after))
+        server.kill_and_start_again()
+        found = server.ask("GET", "/sessions/default/s")
+        assert found.json()["state"] == "lost" and b"v4lue" not in found.body, found
+        assert server.post("/bash", {"session_id": "s", "command": "env"}).status == 410
+        assert server.ask("GET", "/stats").json()["box"]["active"] == 0
+
+
 @pytest.mark.parametrize("keys", ["secrets: [A]", "mounts: [{source: /srv, target: /data}]"])
 def test_guarded_profile_without_tenants__keeps_the_service_from_starting(tmp_path, keys):
     """tries: a configuration from before there were owners. must: no start, and words that say what to write."""
