@@ -43,8 +43,11 @@ Result<Draft> Draft::make(const std::string& directory, mode_t mode) {
   remove_left(directory);
   for (int attempt = 0; attempt < most_attempts; ++attempt) {
     std::string path = directory + "/" + std::string(prefix) + random_hex(8);
-    CLOCHE_CHECK(make_directory(path, mode));
-    // Before it is locked, somebody who cleans up may take it for one that was left.
+    const Status made = make_directory(path, mode);
+    // Before it is locked, a process that cleans up may remove it as one that was left.
+    const bool was_removed = !made && made.error().code == ErrorCode::not_found && path_exists(directory);
+    if (was_removed) continue;
+    CLOCHE_CHECK(made);
     if (UniqueFd lock = lock_draft(path); lock) return Draft(std::move(path), std::move(lock));
   }
   return fail(ErrorCode::unavailable, "no draft can be made in " + directory + ": its files keep changing; try again");
