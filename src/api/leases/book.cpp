@@ -13,11 +13,12 @@ Error no_such_lease() { return {ErrorCode::not_found, "Sandbox not found"}; }
 // The words that clients of this interface look for.
 Error in_their_words(Error error, const pool::WarmPool& pool, const std::string& language, const std::string& tenant) {
   if (error.code != ErrorCode::limit_reached) return error;
-  if (pool.lent_to(tenant) >= pool.tenant_limit()) {
+  const PoolStats stats = pool.stats();
+  const bool is_shared = pool.tenant_limit() < stats.scale_limit;
+  if (is_shared && pool.lent_to(tenant) >= pool.tenant_limit()) {
     error.message = "No idle sandboxes available for language " + language + ": " + error.message;
     return error;
   }
-  const PoolStats stats = pool.stats();
   error.message = "No idle sandboxes available for language " + language + ". All " + std::to_string(stats.total) +
                   " sandboxes are busy (scale_limit: " + std::to_string(stats.scale_limit) + ")";
   return error;
