@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::chrono::seconds between_looks{1};
 constexpr std::chrono::seconds recovery_patience{30};
+// Until calls are taken although not all runs of an earlier process are counted yet.
+constexpr std::chrono::seconds counting_patience{5};
 
 std::string holder_of(const SessionKey& key) { return key.tenant + "/" + key.id; }
 
@@ -32,13 +34,6 @@ Error ending_error(const SessionKey& key) {
 
 Error lost_error(const Session& session, const std::string& why) {
   return {ErrorCode::sandbox_lost, name_of(session.key()) + " was lost: " + why + "; end it, or make it anew"};
-}
-
-// Those that an earlier process started in the background.
-Task<> find_runs(std::shared_ptr<Session> session) {
-  const SessionUse use(session);
-  auto found = co_await session->part<Runs>().recover(session, Deadline::after(recovery_patience));
-  if (!found) log::warn("{}: {}", name_of(session->key()), found.error().message);
 }
 
 }  // namespace
@@ -79,6 +74,7 @@ SessionStore::SessionStore(Executor executor, pool::Manager& manager, auth::Quot
       quotas_(quotas),
       records_(std::move(records)),
       options_(std::move(options)),
+      found_(executor),
       tasks_(executor) {}
 
 SessionStore::~SessionStore() = default;
@@ -102,7 +98,25 @@ Task<Status> SessionStore::start() {
   // Nobody knows what these are for.
   for (auto& [holder, lease] : held) lease.destroy();
   tasks_.spawn("session reaper", [this] { return reap_for_ever(); });
+  // What still runs counts before anything new is taken.
+  const Deadline counted = Deadline::after(counting_patience);
+  while (finding_ > 0 && !counted.passed()) co_await found_.wait(counted);
   co_return Status{};
+}
+
+// Those that an earlier process started in the background.
+Task<> SessionStore::find_runs(std::shared_ptr<Session> session) {
+  struct Finding {
+    explicit Finding(SessionStore& s) : store(s) {}
+    ~Finding() {
+      --store.finding_;
+      store.found_.notify();
+    }
+    SessionStore& store;
+  } const finding(*this);
+  const SessionUse use(session);
+  auto found = co_await session->part<Runs>().recover(session, Deadline::after(recovery_patience));
+  if (!found) log::warn("{}: {}", name_of(session->key()), found.error().message);
 }
 
 Task<Status> SessionStore::meet_again(Record record, pool::Lease lease) {
@@ -137,7 +151,8 @@ Task<Status> SessionStore::meet_again(Record record, pool::Lease lease) {
     co_return Status{};
   }
   // What still runs in its background keeps it from being idle.
-  tasks_.spawn("find a session's runs", [session] { return find_runs(session); });
+  ++finding_;
+  tasks_.spawn("find a session's runs", [this, session] { return find_runs(session); });
   co_return Status{};
 }
 

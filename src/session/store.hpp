@@ -85,6 +85,7 @@ class SessionStore {
   Result<std::shared_ptr<pool::WarmPool>> pool_for(const std::string& tenant, const std::string& profile) const;
   Task<Result<std::shared_ptr<Session>>> make(auth::AuthorizedTenant tenant, SessionKey key, SessionOptions options,
                                               Deadline deadline);
+  Task<> find_runs(std::shared_ptr<Session> session);
   Task<Status> meet_again(Record record, pool::Lease lease);
   std::shared_ptr<Session> add(const Record& record, auth::QuotaTicket ticket);
   void begin_end(const std::shared_ptr<Session>& session, EndMode mode, Deadline deadline);
@@ -103,6 +104,8 @@ class SessionStore {
   SessionCounts counts_;
   bool closed_ = false;
   bool hastened_ = false;
+  std::size_t finding_ = 0;  // sessions whose runs of an earlier process are not known yet
+  Event found_;
   TaskGroup tasks_;
 };
 
