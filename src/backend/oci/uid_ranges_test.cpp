@@ -37,7 +37,8 @@ TEST(UidRanges, AllClaims_SayWhoseTheyAre) {
   const UidRanges theirs(scratch / "uids", "b");
   ASSERT_TRUE(ours.claim("s1") && theirs.claim("s2"));
   std::set<std::string> found;
-  for (const auto& each : ours.all_claims().value()) found.insert(each.owner + ":" + each.claim.sandbox);
+  const auto all = ours.all_claims().value();
+  for (const auto& each : all) found.insert(each.owner + ":" + each.claim.sandbox);
   EXPECT_EQ(found, (std::set<std::string>{"a:s1", "b:s2"}));
   EXPECT_EQ(ours.claims().value().size(), 1u);
 }
