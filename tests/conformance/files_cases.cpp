@@ -180,7 +180,7 @@ CONFORMANCE(Edit_ReplacesExactTextOrNothing) {
     if (none) EXPECT_EQ(none->outcome, EditOutcome::no_match);
     const auto outside = co_await edit("out", once);
     EXPECT_FALSE(outside);
-    const auto ran = co_await run_shell(sandbox, "cat f; stat -c ' %a' f; ls -A");
+    const auto ran = co_await run_shell(sandbox, "cat f; find f -printf ' %m\\n'; ls -A");
     EXPECT_EQ(ran.out, "1 2 2 750\nf\nlink\nout\n");
   });
 }
@@ -225,7 +225,7 @@ CONFORMANCE(Move_KeepsWhatIsThere_AndCrossesFileSystems) {
     FilePath one = FilePath::anywhere("/tmp/moved/e/f");
     auto returned = co_await files.move(one, back, keep, Deadline::after(30s));
     EXPECT_TRUE(returned) << returned.error().message;
-    const auto ran = co_await run_shell(sandbox, "cat back b; stat -c %a back; ls -A; cd /tmp; ls -A moved");
+    const auto ran = co_await run_shell(sandbox, "cat back b; find back -printf '%m\\n'; ls -A; cd /tmp/moved; ls -A");
     EXPECT_EQ(ran.out, "deep\nb\n750\na\nb\nback\ne\n");
   });
 }
@@ -234,8 +234,8 @@ CONFORMANCE(FilesOfTheKernel_AreRefusedToCallers) {
   in_sandbox([](LiveSandbox& sandbox) -> Task<> {
     (void)co_await run_shell(sandbox, "ln -s /proc/self/status /tmp/s; ln -s /proc /tmp/p; echo t > /tmp/t");
     auto files = sandbox.files();
-    for (const char* path :
-         {"/proc/self/status", "/proc/1/environ", "/proc/self/mem", "/tmp/s", "/tmp/p/self/status"}) {
+    for (const char* path : {"/proc/self/status", "/proc/1/environ", "/proc/version", "/proc/self/mem", "/tmp/s",
+                             "/tmp/p/version", "/tmp/p/self/status"}) {
       FilePath place = FilePath::anywhere(path);
       const auto read = co_await files.read(std::move(place), FileRange{}, mib(1), Deadline::after(30s));
       EXPECT_FALSE(read) << path;

@@ -64,6 +64,18 @@ Result<CheckedPath> Base::check(std::string_view path) const {
 
 Result<UniqueFd> Base::open(const CheckedPath& path, int flags) const {
   std::string text = path.text();
+  // gVisor tells of a directory of procfs that it is one, but not of the files in it.
+  if (kernel_files_ == KernelFiles::refused && !path.wants_directory && !text.empty()) {
+    auto place = resolve_target(fd_.get(), links_, text);
+    if (place) {
+      CLOCHE_CHECK(admit(place->parent.get()));
+      auto file = resolve(place->parent.get(), links_, place->name, flags | O_NOFOLLOW);
+      if (!file) return fail(error(file.error()));
+      CLOCHE_CHECK(admit(file->get()));
+      return std::move(*file);
+    }
+    if (place.error() != EISDIR) return fail(error(place.error()));  // else it can only be a directory
+  }
   if (path.wants_directory && !text.empty()) text += "/.";
   auto fd = resolve(fd_.get(), links_, text, flags);
   if (!fd) return fail(error(fd.error()));
