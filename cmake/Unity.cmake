@@ -39,6 +39,7 @@ set(CLOCHE_APART
   src/cli/copy/upload.cpp
   src/cli/run_command.cpp
   src/cli/sessions_command.cpp
+  src/cli/top/view_test.cpp
   src/config/server_section.cpp
   src/config/service_config_test.cpp
   src/config/yaml_tree_test.cpp
@@ -54,6 +55,8 @@ set(CLOCHE_APART
   src/runner/workplace.cpp
   src/session/context_result.cpp
   src/session/run_code.cpp
+  tests/sessions/run_cases.cpp
+  tests/sessions/store_cases.cpp
 )
 
 # cloche_compile_apart(<source>…): those of them that are listed above.
