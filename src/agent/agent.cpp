@@ -1,6 +1,7 @@
 #include "agent/agent.hpp"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -187,6 +188,9 @@ void run_agent() {
     std::fprintf(stderr, "cloche-agent: must be started as uid 0 of its sandbox\n");
     std::_Exit(64);
   }
+  // Those of the image's root, which no program may have, and which acting for a user would take away later. Where this
+  // is not allowed, acting for a user is not either, and says so.
+  [[maybe_unused]] const int dropped = ::setgroups(0, nullptr);
   forget_environment();
   close_open_calls();
   Agent agent;
