@@ -55,6 +55,8 @@ set(CLOCHE_APART
   src/runner/workplace.cpp
   src/session/context_result.cpp
   src/session/run_code.cpp
+  tests/runner/compile_cases.cpp
+  tests/runner/verdict_cases.cpp
   tests/sessions/run_cases.cpp
   tests/sessions/store_cases.cpp
 )
