@@ -94,7 +94,8 @@ Task<> measure_all(asio::thread_pool& threads, int rounds) {
   profile.zygotes.push_back(*languages.find("python")->zygote);
   options.profiles.push_back(profile);
   auto journal = must(pool::Journal::open_in_memory());
-  auto manager = must(pool::Manager::create(executor, *backend, std::move(journal), std::move(options)));
+  auto manager = must(pool::Manager::create(executor, *backend, std::move(journal), std::move(options),
+                                            pool::Tenancy::of_trusted_callers()));
   auto started = co_await manager->start(Deadline::after(60s));
   must(std::move(started));
   runner::CodeRunner runner(executor, *manager, std::move(languages));
