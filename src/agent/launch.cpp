@@ -68,7 +68,11 @@ int exec_searching(const wire::ExecRequest& request) {
     if (candidate.empty()) candidate = ".";
     candidate.append("/").append(name);
     ::execve(candidate.c_str(), argv.data(), env.data());
-    if (errno != ENOENT && errno != ENOTDIR) error = errno;
+    // A directory that may not be searched holds nothing for this user, as for a shell.
+    const int failure = errno;
+    const bool is_missing =
+        failure == ENOENT || failure == ENOTDIR || (failure == EACCES && ::access(candidate.c_str(), F_OK) != 0);
+    if (!is_missing) error = failure;
     if (colon == path.npos) break;
     path.remove_prefix(colon + 1);
   }
