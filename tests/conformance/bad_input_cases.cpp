@@ -84,12 +84,16 @@ CONFORMANCE(AbsurdExec_IsRefusedAndTheSandboxGoesOn) {
   });
 }
 
-CONFORMANCE(ArgumentsTooLongForTheKernel_AreNotStarted) {
+CONFORMANCE(ArgumentTooLongForTheKernel_IsRefusedByItsNumber) {
   in_sandbox([](LiveSandbox& sandbox) -> Task<> {
     ExecSpec spec = ExecSpec::shell("true");
     spec.argv.push_back(std::string(1 << 20, 'x'));
-    const auto ran = co_await run_program(sandbox, std::move(spec));
-    EXPECT_EQ(ran.outcome.ending, Ending::not_started);
+    auto started = co_await sandbox.start(std::move(spec));
+    EXPECT_FALSE(started);
+    if (!started) {
+      EXPECT_EQ(started.error().code, ErrorCode::invalid_argument);
+      EXPECT_NE(started.error().message.find("argument 3"), std::string::npos) << started.error().message;
+    }
   });
 }
 
