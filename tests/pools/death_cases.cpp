@@ -207,9 +207,11 @@ POOLS(EngineThatGoesAwayDuringAnExec_EndsItAtOnceAndThePoolRefillsWhenItIsBack) 
     EXPECT_FALSE(refused);
     EXPECT_LT(Deadline::Clock::now() - began, 5s + at_once);
     gate.open();
+    // Until its next try the pool refuses at once.
+    co_await eventually("one is made again", [&] { return manager.stats().at("box").idle >= 1; });
     co_await expect_new_sandbox(manager, id);
     // Containers that the engine had made when it went, and had nobody to tell of.
-    const std::string label = "label=cloche.instance=" + instance_.value;
+    const std::string label = "label=cloche.owner=" + instance_.value;
     co_await eventually("the engine has only what the pool has", [&] {
       const auto listed =
           testing_support::run_command({.argv = {"docker", "-H", engine, "ps", "-aq", "--filter", label}});
