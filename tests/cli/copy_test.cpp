@@ -100,7 +100,7 @@ TEST_F(CliCopy, Mistakes_LeaveNothingBehind) {
       {"demo:../etc", "x", 64, ".."},
       {"demo:/etc/passwd", "x", 64, "is not in the workspace"},
       {"demo:out", "x", 70, "link"},
-      {"demo:pipe", "x", 64, "neither a file nor a directory"},
+      {"demo:pipe", "x", 64, "is a FIFO, not a regular file"},
       {"a.txt", "demo:../x", 64, ".."},
       {"-", "demo:", 64, "stdin has no name"},
       {"demo:d", "/nowhere/x", 70, "/nowhere"},
