@@ -65,8 +65,8 @@ std::vector<Attack> process_attacks() {
        .argv = {"processes/reach"},
        // Names and addresses, never what is there; and numbers of its scheduler that it does not use. A reset finds the
        // latter changed (Leftovers: Priority).
-       .harmless_on_gvisor = {"sched_set", "setpriority", "read environ", "read maps", "read smaps", "read auxv",
-                              "read fdinfo", "read ns/", "get_robust_list"},
+       .harmless_on_gvisor = {"sched_set", "setpriority", "ioprio_set", "read environ", "read maps", "read smaps",
+                              "read auxv", "read fdinfo", "read ns/", "get_robust_list"},
        .weak = {.holes = 25}},
       {.name = "PrctlAndCapset_GiveNoPower", .argv = {"processes/prctl"}, .weak = {.holes = 10}},
       {.name = "OtherUsers_CannotBecome",

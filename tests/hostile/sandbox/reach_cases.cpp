@@ -34,9 +34,9 @@ std::string name_of(Work work) {
 
 // What gVisor lets everybody do and that leads nowhere: it shows names and addresses, never what is there, and keeps
 // numbers of its scheduler that it does not use. A reset finds the latter changed. See docs/security.md.
-const std::vector<std::string> harmless_on_gvisor{"sched_set",   "setpriority", "read environ",
-                                                  "read maps",   "read smaps",  "read auxv",
-                                                  "read fdinfo", "read ns/",    "get_robust_list"};
+const std::vector<std::string> harmless_on_gvisor{"sched_set", "setpriority",    "ioprio_set", "read environ",
+                                                  "read maps", "read smaps",     "read auxv",  "read fdinfo",
+                                                  "read ns/",  "get_robust_list"};
 
 // The ways that its own child shows to be ways; without them the walk would prove little.
 const std::vector<std::string> ways{"control: kill of",           "control: read its limits of",
