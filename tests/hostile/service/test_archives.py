@@ -163,7 +163,7 @@ def test_more_than_the_workspace_holds__is_all_or_nothing(server, session):
     assert server.bash(session, "ls -A; df --output=used -k . | tail -1")["stdout"].split()[0] in ("0", "4", "8")
 
 
-NAMES = ["../x", "/etc/x", "/tmp/outside/new", "a/../../tmp/outside/new", "", ".", "..", "a\0b", "/workspace/../tmp/outside/new",
+NAMES = ["../x", "/etc/x", "/proc/self/comm", "a/../../tmp/outside/new", "", ".", "..", "a\0b", "/workspace/../tmp/outside/new",
          "~/x/../../../tmp/outside/new", "n" * 5000]
 
 
