@@ -97,8 +97,11 @@ static int is_open_to_it(int opened, const char* link, int flags) {
   // By its mode: a file of ours that is read with more rights has another.
   const int is_plain = S_ISREG(about.st_mode) || S_ISDIR(about.st_mode);
   if (!is_control && flags == O_RDONLY && is_plain && (about.st_mode & S_IROTH) != 0) return 1;
-  char name[300];
-  const ssize_t length = readlink(link, name, sizeof name - 1);
+  // By its own descriptor: the other process may have closed its by now.
+  char name[300], own[40];
+  snprintf(own, sizeof own, "/proc/self/fd/%d", opened);
+  ssize_t length = readlink(own, name, sizeof name - 1);
+  if (length <= 0 || name[0] != '/') length = readlink(link, name, sizeof name - 1);
   if (length <= 0) return 0;
   name[length] = '\0';
   if (name[0] != '/') return 0;
@@ -121,7 +124,10 @@ static void try_open(const char* file, int is_descriptor) {
     if (!is_open_to_it(fd, path, ways[i].flags)) {
       if (is_descriptor) {
         char link[100] = "";
-        const ssize_t n = readlink(path, link, 60);
+        char own[40];
+        snprintf(own, sizeof own, "/proc/self/fd/%d", fd);
+        ssize_t n = readlink(path, link, 60);
+        if (n <= 0) n = readlink(own, link, 60);
         link[n > 0 ? n : 0] = '\0';
         for (char* c = link; *c != '\0'; ++c)
           if (*c >= '0' && *c <= '9') *c = '#';
