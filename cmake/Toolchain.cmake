@@ -16,7 +16,7 @@ set(CMAKE_EXE_LINKER_FLAGS_DEV "")
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # Known false alarms of g++ 12, on std::string inserts and on coroutine frames.
-  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-mismatched-new-delete> -Wno-array-bounds -Wno-restrict -Wno-stringop-overread -Wno-stringop-overflow -Wno-dangling-pointer)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-mismatched-new-delete> -Wno-array-bounds -Wno-restrict -Wno-stringop-overread -Wno-stringop-overflow -Wno-dangling-pointer -Wno-maybe-uninitialized)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
 endif()
 if(CLOCHE_SANITIZE)

@@ -4,6 +4,11 @@
 set(CMAKE_UNITY_BUILD ON CACHE BOOL "Compile several files of a target as one")
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)
 
+# Each source is included once, by one unity file, so types with members of its anonymous namespace are safe.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+endif()
+
 set(CLOCHE_APART
   src/agent/files/changes.cpp
   src/agent/files/glob.cpp

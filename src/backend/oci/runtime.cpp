@@ -82,11 +82,11 @@ Result<std::string> version_of(const std::string& program, Deadline deadline) {
 
 // Asked of the program itself: `runsc version release-20260905.0`.
 Result<const RuntimeTraits*> kind_of_program(const std::string& program, Deadline deadline) {
-  CLOCHE_TRY(const std::string version, version_of(program, deadline));
-  const RuntimeTraits* traits = find_runtime(std::string_view(version).substr(0, version.find(' ')));
+  CLOCHE_TRY(const std::string printed, version_of(program, deadline));
+  const RuntimeTraits* traits = find_runtime(std::string_view(printed).substr(0, printed.find(' ')));
   if (traits != nullptr) return traits;
   return fail(ErrorCode::unsupported,
-              program + " is not a runtime that Cloche knows: `--version` says '" + version + "'");
+              program + " is not a runtime that Cloche knows: `--version` says '" + printed + "'");
 }
 
 }  // namespace
