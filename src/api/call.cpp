@@ -76,7 +76,7 @@ std::expected<LetIn, Denial> let_in(auth::Authenticator& authenticator, auth::Qu
                                     const http::Exchange& exchange) {
   const http::Fields& fields = exchange.fields();
   const std::size_t headers = count_of(fields, "Authorization");
-  if (headers > 1) return std::unexpected(Denial{400, "several Authorization headers; send one", {}, "malformed"});
+  if (headers > 1) return std::unexpected(Denial{400, "more than one Authorization header; send one", {}, "malformed"});
   if (!authenticator.needs_token()) {
     if (auto checked = check_call_origin(fields, exchange.peer()); !checked) {
       return std::unexpected(Denial{403, checked.error().message, {}, "web_page"});
@@ -113,7 +113,7 @@ Task<> answer_failure(http::Exchange& exchange, Error error, ErrorForm form) {
     co_return;
   }
   if (exchange.is_answered()) {
-    log::debug("request {}: its response breaks off: {}", exchange.request_id(), error.message);
+    log::debug("request {}: response aborted: {}", exchange.request_id(), error.message);
     exchange.break_off();
     co_return;
   }

@@ -31,16 +31,16 @@ Status check_call_origin(const http::Fields& fields, const http::Peer& peer) {
   // No browser speaks over a unix socket, and none leaves Host out.
   const bool nameless = peer.is_local() && host.empty();
   if (!nameless && !names_this_machine(host)) {
-    return refused("without tokens this service answers to the Host localhost, 127.0.0.1 or [::1] alone");
+    return refused("without tokens, the Host header must be localhost, 127.0.0.1 or [::1]");
   }
   const std::string own = (peer.encrypted ? "https://" : "http://") + std::string(host);
   for (const auto& [name, value] : fields) {
     if (http::same_word(name, "Origin") && !http::same_word(value, own)) {
-      return refused("without tokens this service takes no requests from pages of another origin");
+      return refused("without tokens, requests from pages of another origin are rejected");
     }
     const bool from_elsewhere = http::same_word(name, "Sec-Fetch-Site") && !http::same_word(value, "same-origin") &&
                                 !http::same_word(value, "none");
-    if (from_elsewhere) return refused("without tokens this service takes no requests from pages of another site");
+    if (from_elsewhere) return refused("without tokens, requests from pages of another site are rejected");
   }
   return {};
 }

@@ -258,7 +258,7 @@ TEST_F(Door, DetailForm_TellsErrorsAsTheLeaseInterfaceDoes) {
     const Response missing = co_await get("/detail", "Host: localhost\r\n");
     EXPECT_EQ(missing.status, 401u);
     EXPECT_EQ(missing.field("WWW-Authenticate"), "Bearer");
-    EXPECT_THAT(missing.body, HasSubstr("{\"detail\":\"a token is needed"));
+    EXPECT_THAT(missing.body, HasSubstr("{\"detail\":\"missing token"));
     const Response nothing = co_await get_with("/detail/none", token);
     EXPECT_EQ(nothing.status, 404u);
     EXPECT_EQ(nothing.body, "{\"detail\":\"there is nothing\"}");

@@ -14,7 +14,7 @@ std::unexpected<DetailError> unprocessable(Error error) { return std::unexpected
 
 Task<> answer_detail(http::Exchange& exchange, unsigned status, std::string message, http::Fields fields) {
   boost::json::object body;
-  body["detail"] = status == 500 ? "internal error; see the server's log" : message;
+  body["detail"] = status == 500 ? internal_error_message : std::string_view(message);
   fields.emplace_back("Content-Type", "application/json");
   std::string text = write_json(body);
   [[maybe_unused]] auto sent = co_await exchange.respond(status, std::move(fields), std::move(text));
@@ -22,7 +22,7 @@ Task<> answer_detail(http::Exchange& exchange, unsigned status, std::string mess
 
 Task<> answer_detail_error(http::Exchange& exchange, DetailError error) {
   if (exchange.is_answered()) {
-    log::debug("request {}: its response breaks off: {}", exchange.request_id(), error.error.message);
+    log::debug("request {}: response aborted: {}", exchange.request_id(), error.error.message);
     exchange.break_off();
     co_return;
   }

@@ -54,10 +54,7 @@ http::ErrorBody error_body(unsigned status, std::string_view code, std::string_v
                            std::string_view request_id) {
   boost::json::object error;
   error["code"] = code;
-  // What went wrong inside is for the log, where the request id finds it.
-  error["message"] = status == 500
-                         ? std::string_view("internal error; the server's log has the details under this request id")
-                         : message;
+  error["message"] = status == 500 ? internal_error_message : message;
   error["request_id"] = request_id;
   boost::json::object body;
   body["error"] = std::move(error);

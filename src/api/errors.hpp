@@ -16,6 +16,8 @@ struct ErrorAnswer {
 };
 
 ErrorAnswer answer_for(ErrorCode code);
+// The message of every 500: the cause itself is for the log, where the request id finds it.
+inline constexpr std::string_view internal_error_message = "internal error; see the server log for this request id";
 // Whether the same call may succeed later: the answer has Retry-After.
 bool is_worth_another_try(ErrorCode code);
 

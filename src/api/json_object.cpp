@@ -67,7 +67,7 @@ Result<std::chrono::milliseconds> JsonObject::seconds(std::string_view name, std
   const double seconds = found->to_number<double>();
   const double longest = std::chrono::duration<double>(most).count();
   if (!std::isfinite(seconds) || seconds < 0.001 || seconds > longest) {
-    return wrong(name, "a number of seconds, more than nothing and at most " + std::to_string(most.count() / 1000));
+    return wrong(name, "a number of seconds greater than 0 and at most " + std::to_string(most.count() / 1000));
   }
   return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
 }
@@ -108,7 +108,7 @@ Status JsonObject::finish() const {
     if (known_.contains(std::string_view(name))) continue;
     std::string all;
     for (const std::string& known : known_) all += (all.empty() ? "" : ", ") + known;
-    return fail(ErrorCode::invalid_argument, place_of(name) + " is not known; there are: " + all);
+    return fail(ErrorCode::invalid_argument, place_of(name) + " is not known; known fields: " + all);
   }
   return {};
 }

@@ -39,14 +39,14 @@ std::optional<ShutOut> Welcome::look() {
     return out;
   }
   if (principal) {
-    out = ShutOut{"unauthenticated", "the token stands for somebody else now"};
+    out = ShutOut{"unauthenticated", "the token now belongs to a different principal"};
   } else if (principal.error().reason != auth::Reason::unavailable) {
     out = ShutOut{code_of(principal.error().reason), principal.error().message};
   } else {
     if (!unreadable_until_) unreadable_until_ = Deadline::after(unreadable_patience);
     if (unreadable_until_->passed()) out = ShutOut{"unavailable", principal.error().message};
   }
-  if (out) log::info("request {}: its caller is shut out: {}", call_.exchange.request_id(), out->message);
+  if (out) log::info("request {}: caller no longer authorized: {}", call_.exchange.request_id(), out->message);
   return out;
 }
 

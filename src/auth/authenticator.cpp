@@ -60,7 +60,7 @@ Result<Authenticator> Authenticator::open(AuthOptions options, Clocks clocks) {
 Authenticated<Principal> Authenticator::check_token(std::string_view text) {
   const auto token = parse_token(text);
   if (!token) return refuse(Reason::malformed);
-  if (!tokens_) return refuse(Reason::unknown, "a token of Cloche's own, but no token file is configured");
+  if (!tokens_) return refuse(Reason::unknown, "a Cloche token was sent, but no token file is configured");
   const auto book = tokens_->get();
   if (!book) return refuse(Reason::unavailable, "read tokens: " + book.error().message);
   return (*book)->check(*token, clocks_.wall());
@@ -77,7 +77,7 @@ Authenticated<Principal> Authenticator::authenticate(std::optional<std::string_v
   if (!text) return refuse(Reason::no_bearer);
   if (is_own) return check_token(*text);
   if (text->find('.') == text->npos) return refuse(Reason::malformed);
-  if (!jwt_) return refuse(Reason::unknown, "a JWT, but no keys are configured");
+  if (!jwt_) return refuse(Reason::unknown, "a JWT was sent, but no JWT keys are configured");
   return jwt_->verify(*text);
 }
 

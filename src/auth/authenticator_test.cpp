@@ -117,9 +117,9 @@ TEST_F(AuthenticatorTest, WrongTokens_AreUnknownOrMalformed) {
   EXPECT_EQ(ask("Bearer a.b.c"), "malformed");
   for (const char* header : {"", "Bearer", "Bearer ", "Basic YTpi"}) EXPECT_EQ(ask(header), "no_bearer") << header;
   EXPECT_EQ(auth->authenticate("Bearer abc", PeerPlace::remote).error().message,
-            "invalid token: neither a token of this service (cloche_...) nor a JWT");
+            "invalid token: neither a Cloche token (cloche_...) nor a JWT");
   EXPECT_EQ(auth->authenticate("Bearer ", PeerPlace::remote).error().message,
-            "no bearer token: the header must be Authorization: Bearer TOKEN");
+            "not a bearer token; send Authorization: Bearer TOKEN");
   const auto refusal = auth->authenticate(changed, PeerPlace::remote).error();
   EXPECT_EQ((refusal.message + refusal.detail).find("cloche_"), std::string::npos);
 }

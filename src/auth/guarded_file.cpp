@@ -25,8 +25,8 @@ FileStamp stamp(const struct stat& about) {
 }
 
 Status check_path(const std::string& path) {
-  if (path.empty()) return fail(ErrorCode::invalid_argument, "a file's name is empty");
-  if (path.find('\0') != path.npos) return fail(ErrorCode::invalid_argument, "a file's name contains a NUL byte");
+  if (path.empty()) return fail(ErrorCode::invalid_argument, "file name is empty");
+  if (path.find('\0') != path.npos) return fail(ErrorCode::invalid_argument, "file name contains a NUL byte");
   return {};
 }
 
@@ -34,14 +34,14 @@ Status check_guard(const std::string& path, const struct stat& about, const File
   if (!S_ISREG(about.st_mode)) return fail(ErrorCode::invalid_argument, path + " is not a regular file");
   if (about.st_uid != 0 && about.st_uid != ::geteuid()) {
     return fail(ErrorCode::permission_denied, path + " belongs to uid " + std::to_string(about.st_uid) +
-                                                  ": it must be root's or that of this process");
+                                                  ": its owner must be root or the user of this process");
   }
   const bool secret = rule.secrecy == Secrecy::secret;
   const mode_t forbidden = secret ? S_IRWXG | S_IRWXO : S_IWGRP | S_IWOTH;
   if ((about.st_mode & forbidden) != 0) {
-    return fail(ErrorCode::permission_denied, secret
-                                                  ? path + " is open to others than its owner: chmod 600 it"
-                                                  : path + " can be written by others than its owner: chmod go-w it");
+    return fail(ErrorCode::permission_denied,
+                secret ? path + " is accessible to users other than its owner: run chmod 600 on it"
+                       : path + " is writable by users other than its owner: run chmod go-w on it");
   }
   return {};
 }
@@ -133,7 +133,7 @@ Result<GuardedFile> read_guarded(const std::string& path, const FileRule& rule) 
   // The inode may lose its name meanwhile, which is how we replace files ourselves; its bytes stay what they were.
   if (content.size() != static_cast<std::size_t>(about.st_size) ||
       nanoseconds(after.st_mtim) != nanoseconds(about.st_mtim)) {
-    return fail(ErrorCode::unavailable, path + " was written while it was read: replace it in one step, with mv");
+    return fail(ErrorCode::unavailable, path + " changed while it was being read: replace it atomically, with mv");
   }
   return GuardedFile{std::move(content), stamp(about)};
 }
@@ -166,7 +166,7 @@ Result<FileLock> FileLock::take(const std::string& path, std::chrono::millisecon
     if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK) return fail_errno("lock " + name);
     if (std::chrono::steady_clock::now() >= end) {
-      return fail(ErrorCode::timeout, "another process holds " + name + ": wait until it is done, or end it");
+      return fail(ErrorCode::timeout, "another process has locked " + name + ": wait until it finishes, or stop it");
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }

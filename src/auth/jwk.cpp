@@ -31,7 +31,7 @@ std::unexpected<Error> bad(std::string_view what) { return fail(ErrorCode::inval
 Result<std::string> bytes_member(const json::object& jwk, std::string_view name) {
   const auto text = text_member(jwk, name);
   auto bytes = text ? decode_base64url(*text) : std::nullopt;
-  if (!bytes || bytes->empty()) return bad("`" + std::string(name) + "` is missing or not base64url");
+  if (!bytes || bytes->empty()) return bad("`" + std::string(name) + "` is missing or is not base64url");
   return *std::move(bytes);
 }
 
@@ -54,18 +54,18 @@ Number number_of(std::string_view bytes) {
 Result<JwtKey> rsa_key(const json::object& jwk) {
   CLOCHE_TRY(const std::string modulus, bytes_member(jwk, "n"));
   CLOCHE_TRY(const std::string exponent, bytes_member(jwk, "e"));
-  if (modulus.size() > JwtKey::most_rsa_bits / 8 + 1) return bad("an RSA key of more than 8192 bits");
-  if (exponent.size() > most_exponent_bytes) return bad("an RSA key with an exponent of more than 64 bits");
+  if (modulus.size() > JwtKey::most_rsa_bits / 8 + 1) return bad("RSA key of more than 8192 bits");
+  if (exponent.size() > most_exponent_bytes) return bad("RSA key with an exponent of more than 64 bits");
   const OpensslErrorsDropped quiet;
   const Number n = number_of(modulus);
   const Number e = number_of(exponent);
   const Builder builder(OSSL_PARAM_BLD_new(), &OSSL_PARAM_BLD_free);
   if (!n || !e || !builder || OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_N, n.get()) != 1 ||
       OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_E, e.get()) != 1) {
-    return bad("an RSA key that OpenSSL does not take");
+    return bad("RSA key rejected by OpenSSL");
   }
   PublicKey key = key_from("RSA", builder.get());
-  if (!key) return bad("an RSA key that is none");
+  if (!key) return bad("invalid RSA key");
   return JwtKey::from_public_key(std::move(key));
 }
 
@@ -79,10 +79,10 @@ Result<JwtKey> p256_key(const json::object& jwk) {
   if (!builder ||
       OSSL_PARAM_BLD_push_utf8_string(builder.get(), OSSL_PKEY_PARAM_GROUP_NAME, SN_X9_62_prime256v1, 0) != 1 ||
       OSSL_PARAM_BLD_push_octet_string(builder.get(), OSSL_PKEY_PARAM_PUB_KEY, point.data(), point.size()) != 1) {
-    return bad("an EC key that OpenSSL does not take");
+    return bad("EC key rejected by OpenSSL");
   }
   PublicKey key = key_from("EC", builder.get());
-  if (!key) return bad("an EC key whose point is not on its curve");
+  if (!key) return bad("invalid EC key: the point is not on the curve");
   return JwtKey::from_public_key(std::move(key));
 }
 
@@ -117,7 +117,7 @@ Result<std::optional<JwtKey>> parse_jwk(const json::object& jwk) {
     CLOCHE_TRY(JwtKey key, JwtKey::from_secret(std::move(secret)));
     return std::optional(std::move(key));
   }
-  if (jwk.contains("d")) return bad("a private key: the file must hold public keys");
+  if (jwk.contains("d")) return bad("this is a private key; the file must contain public keys only");
   CLOCHE_TRY(JwtKey key, algorithm == JwtAlgorithm::rs256 ? rsa_key(jwk) : p256_key(jwk));
   return std::optional(std::move(key));
 }

@@ -35,20 +35,20 @@ bool is_jwt_type(std::string_view type) {
 
 Status read_header(const json::object& header, Jwt& jwt) {
   // We understand no extension, so every critical one is too much; `b64` changes what is signed.
-  if (header.contains("crit")) return bad("it has critical extensions");
-  if (header.contains("b64")) return bad("its claims are not base64url");
+  if (header.contains("crit")) return bad("critical extensions (`crit`) are not supported");
+  if (header.contains("b64")) return bad("unencoded payloads (`b64`) are not supported");
   const auto algorithm = text_member(header, "alg");
-  if (!algorithm) return bad("it names no algorithm");
+  if (!algorithm) return bad("`alg` is missing");
   const auto known = parse_algorithm(*algorithm);
-  if (!known) return bad("its algorithm is none of HS256, RS256, ES256");
+  if (!known) return bad("`alg` must be HS256, RS256 or ES256");
   jwt.algorithm = *known;
   if (header.contains("typ")) {
     const auto type = text_member(header, "typ");
-    if (!type || !is_jwt_type(*type)) return bad("its type is not JWT");
+    if (!type || !is_jwt_type(*type)) return bad("`typ` is not JWT");
   }
   if (header.contains("kid")) {
     const auto key_id = text_member(header, "kid");
-    if (!key_id || key_id->size() > longest_key_id) return bad("its key id is no short string");
+    if (!key_id || key_id->size() > longest_key_id) return bad("`kid` is not a string or is too long");
     jwt.key_id = std::string(*key_id);
   }
   return {};
@@ -74,7 +74,7 @@ std::optional<JwtAlgorithm> parse_algorithm(std::string_view name) {
 
 Result<Jwt> parse_jwt(std::string_view text) {
   if (text.size() > longest_jwt) return bad("it is longer than " + std::to_string(longest_jwt) + " bytes");
-  if (std::ranges::count(text, '.') != 2) return bad("it has not three parts");
+  if (std::ranges::count(text, '.') != 2) return bad("it does not have three parts");
   const auto first = text.find('.');
   const auto second = text.find('.', first + 1);
   const auto header = decode_base64url(text.substr(0, first));

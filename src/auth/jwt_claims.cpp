@@ -50,13 +50,13 @@ bool is_for(const json::object& claims, std::string_view audience) {
 Authenticated<void> check_times(const json::object& claims, seconds leeway, WallTime now) {
   const json::value* expiry = claims.if_contains("exp");
   const auto expires = expiry ? time_of(*expiry) : std::nullopt;
-  if (!expires) return refuse(Reason::wrong_claims, "JWT: `exp` is missing or no time");
+  if (!expires) return refuse(Reason::wrong_claims, "JWT: `exp` is missing or is not a valid time");
   if (now >= *expires + leeway) return refuse(Reason::expired);
   for (const char* name : {"nbf", "iat"}) {
     const json::value* value = claims.if_contains(name);
     if (!value) continue;
     const auto time = time_of(*value);
-    if (!time) return refuse(Reason::wrong_claims, "JWT: `" + std::string(name) + "` is no time");
+    if (!time) return refuse(Reason::wrong_claims, "JWT: `" + std::string(name) + "` is not a valid time");
     if (now < *time - leeway) return refuse(Reason::not_yet_valid);
   }
   return {};
@@ -66,11 +66,11 @@ Authenticated<void> check_times(const json::object& claims, seconds leeway, Wall
 
 Status check_rules(const ClaimRules& rules) {
   const auto bad = [](std::string_view what) { return fail(ErrorCode::invalid_argument, "JWT: " + std::string(what)); };
-  if (rules.issuer.empty()) return bad("an issuer is needed");
-  if (rules.audience.empty()) return bad("an audience is needed");
-  if (rules.tenant_claim.empty() || rules.role_claim.empty()) return bad("a claim's name is empty");
-  if (rules.tenant_claim == rules.role_claim) return bad("one claim cannot be both tenant and role");
-  if (rules.leeway < seconds{0} || rules.leeway > most_leeway) return bad("the leeway must be from 0 to 300 s");
+  if (rules.issuer.empty()) return bad("issuer is required");
+  if (rules.audience.empty()) return bad("audience is required");
+  if (rules.tenant_claim.empty() || rules.role_claim.empty()) return bad("claim name is empty");
+  if (rules.tenant_claim == rules.role_claim) return bad("tenant and role must be different claims");
+  if (rules.leeway < seconds{0} || rules.leeway > most_leeway) return bad("leeway must be from 0 to 300 s");
   return {};
 }
 
@@ -78,18 +78,18 @@ Authenticated<Principal> principal_of(std::string_view claims_text, const ClaimR
                                       std::string_view fallback_id) {
   const auto claims = parse_strict_object(claims_text, deepest_claims);
   if (!claims) return refuse(Reason::malformed, "JWT: claims: " + claims.error().message);
-  if (text_member(*claims, "iss") != rules.issuer) return refuse(Reason::wrong_claims, "JWT: another issuer");
-  if (!is_for(*claims, rules.audience)) return refuse(Reason::wrong_claims, "JWT: another audience");
+  if (text_member(*claims, "iss") != rules.issuer) return refuse(Reason::wrong_claims, "JWT: wrong issuer");
+  if (!is_for(*claims, rules.audience)) return refuse(Reason::wrong_claims, "JWT: wrong audience");
   CLOCHE_CHECK(check_times(*claims, rules.leeway, now));
 
   const auto tenant = text_member(*claims, rules.tenant_claim);
   if (!tenant || !is_valid_name(*tenant)) {
-    return refuse(Reason::wrong_claims, "JWT: the claim of the tenant is missing or no tenant's name");
+    return refuse(Reason::wrong_claims, "JWT: the tenant claim is missing or is not a valid tenant name");
   }
   Principal principal{.tenant = std::string(*tenant), .role = Role::user, .token_id = std::string(fallback_id)};
   if (claims->contains(as_key(rules.role_claim))) {
     const auto role = parse_role(text_member(*claims, rules.role_claim).value_or(""));
-    if (!role) return refuse(Reason::wrong_claims, "JWT: the claim of the role is neither user nor admin");
+    if (!role) return refuse(Reason::wrong_claims, "JWT: the role claim must be user or admin");
     principal.role = *role;
   }
   const auto id = text_member(*claims, "jti");

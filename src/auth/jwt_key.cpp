@@ -73,10 +73,10 @@ JwtKey::JwtKey(JwtAlgorithm algorithm, std::string secret, PublicKey key)
 
 Result<JwtKey> JwtKey::from_secret(std::string secret) {
   if (secret.size() < least_secret_bytes) {
-    return bad_key("an HS256 secret needs at least " + std::to_string(least_secret_bytes) + " bytes");
+    return bad_key("an HS256 secret must have at least " + std::to_string(least_secret_bytes) + " bytes");
   }
   if (secret.size() > most_secret_bytes) {
-    return bad_key("an HS256 secret has at most " + std::to_string(most_secret_bytes) + " bytes");
+    return bad_key("an HS256 secret must have at most " + std::to_string(most_secret_bytes) + " bytes");
   }
   return JwtKey(JwtAlgorithm::hs256, std::move(secret), nullptr);
 }
@@ -86,17 +86,17 @@ Result<JwtKey> JwtKey::from_public_key(PublicKey key) {
   if (EVP_PKEY_is_a(key.get(), "RSA") == 1) {
     const int bits = EVP_PKEY_get_bits(key.get());
     if (bits < least_rsa_bits || bits > most_rsa_bits) {
-      return bad_key("an RSA key of " + std::to_string(bits) + " bits: it must have 2048 to 8192");
+      return bad_key("RSA key of " + std::to_string(bits) + " bits: it must have 2048 to 8192 bits");
     }
-    if (!is_consistent(key.get())) return bad_key("an RSA key that is none: its numbers do not fit");
+    if (!is_consistent(key.get())) return bad_key("invalid RSA key: inconsistent parameters");
     return JwtKey(JwtAlgorithm::rs256, {}, std::move(key));
   }
   if (EVP_PKEY_is_a(key.get(), "EC") == 1) {
-    if (!is_p256(key.get())) return bad_key("an EC key on another curve than P-256");
-    if (!is_consistent(key.get())) return bad_key("an EC key whose point is not on its curve");
+    if (!is_p256(key.get())) return bad_key("EC key on an unsupported curve; use P-256");
+    if (!is_consistent(key.get())) return bad_key("invalid EC key: the point is not on the curve");
     return JwtKey(JwtAlgorithm::es256, {}, std::move(key));
   }
-  return bad_key("a key of another kind than RSA and EC");
+  return bad_key("unsupported key type; use RSA or EC");
 }
 
 Result<JwtKey> JwtKey::from_pem(std::string_view pem) {
@@ -104,9 +104,9 @@ Result<JwtKey> JwtKey::from_pem(std::string_view pem) {
   const auto first = pem.find(begin);
   if (first == pem.npos) return bad_key("no PEM block `PUBLIC KEY`");
   if (pem.find("PRIVATE KEY-----") != pem.npos) {
-    return bad_key("a private key: give the public one (openssl pkey -pubout)");
+    return bad_key("this is a private key; give the public key (openssl pkey -pubout)");
   }
-  if (pem.find(begin, first + 1) != pem.npos) return bad_key("more than one PEM block: take a JWKS for several keys");
+  if (pem.find(begin, first + 1) != pem.npos) return bad_key("more than one PEM block; use a JWKS for several keys");
   const OpensslErrorsDropped quiet;
   const Bio bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), &BIO_free);
   PublicKey key(bio ? PEM_read_bio_PUBKEY(bio.get(), nullptr, &no_passphrase, nullptr) : nullptr, &EVP_PKEY_free);

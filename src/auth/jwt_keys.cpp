@@ -22,7 +22,7 @@ Result<std::string> secret_of(std::string_view content) {
   if (content.ends_with('\n')) content.remove_suffix(1);
   if (content.ends_with('\r')) content.remove_suffix(1);
   if (!std::ranges::all_of(content, [](char c) { return c > 0x20 && c < 0x7f; })) {
-    return bad("a secret file holds one line of printable ASCII without blanks: take a JWKS for a binary secret");
+    return bad("a secret file must contain one line of printable ASCII without spaces; use a JWKS for a binary secret");
   }
   return std::string(content);
 }
@@ -30,7 +30,7 @@ Result<std::string> secret_of(std::string_view content) {
 Result<std::optional<std::string>> key_id_of(const json::object& jwk) {
   if (!jwk.contains("kid")) return std::optional<std::string>{};
   const auto key_id = text_member(jwk, "kid");
-  if (!key_id || key_id->size() > longest_key_id) return bad("`kid` is no short string");
+  if (!key_id || key_id->size() > longest_key_id) return bad("`kid` is not a string or is too long");
   return std::optional<std::string>(*key_id);
 }
 
@@ -47,7 +47,7 @@ Result<JwtKeys> JwtKeys::of_one(Result<JwtKey> key) {
 Result<JwtKeys> JwtKeys::of_jwks(std::string_view text) {
   CLOCHE_TRY(const json::object set, parse_strict_object(text, deepest_jwks));
   const json::value* list = set.if_contains("keys");
-  if (!list || !list->is_array()) return bad("`keys` is missing or no array");
+  if (!list || !list->is_array()) return bad("`keys` is missing or is not an array");
   if (list->get_array().size() > most_keys) return bad("more than " + std::to_string(most_keys) + " keys");
   JwtKeys keys;
   std::size_t number = 0;
@@ -62,7 +62,7 @@ Result<JwtKeys> JwtKeys::of_jwks(std::string_view text) {
     const bool taken = std::ranges::any_of(keys.entries_, [&](const Entry& entry) {
       return entry.key_id && entry.key_id == *key_id && entry.key.algorithm() == (*key)->algorithm();
     });
-    if (taken) return fail(Error{ErrorCode::invalid_argument, "its key id is another key's"}.at(step));
+    if (taken) return fail(Error{ErrorCode::invalid_argument, "its key id is already used by another key"}.at(step));
     keys.entries_.push_back({*std::move(key_id), **std::move(key)});
   }
   if (keys.entries_.empty()) return bad("no key for HS256, RS256 or ES256");
@@ -70,7 +70,7 @@ Result<JwtKeys> JwtKeys::of_jwks(std::string_view text) {
 }
 
 Result<JwtKeys> JwtKeys::parse(const GuardedFile& file, KeyForm form) {
-  Result<JwtKeys> keys = fail(ErrorCode::internal, "no such form");
+  Result<JwtKeys> keys = fail(ErrorCode::internal, "unknown key form");
   switch (form) {
     case KeyForm::jwks: keys = of_jwks(file.content); break;
     case KeyForm::pem: keys = of_one(JwtKey::from_pem(file.content)); break;
@@ -84,7 +84,8 @@ Result<JwtKeys> JwtKeys::parse(const GuardedFile& file, KeyForm form) {
   const bool secret =
       std::ranges::any_of(keys->entries_, [](const Entry& e) { return e.key.algorithm() == JwtAlgorithm::hs256; });
   if (secret && file.others_can_read()) {
-    return fail(ErrorCode::permission_denied, "it holds a secret that others than its owner can read: chmod 600 it");
+    return fail(ErrorCode::permission_denied,
+                "it contains a secret and is readable by users other than its owner: run chmod 600 on it");
   }
   return keys;
 }

@@ -15,7 +15,7 @@ bool is_name_character(char c) {
 Status check_name(std::string_view what, std::string_view name) {
   if (is_valid_name(name)) return {};
   return fail(ErrorCode::invalid_argument,
-              std::string(what) + " has 1 to 64 letters, digits, '_', '.' or '-', and is neither '.' nor '..'");
+              std::string(what) + " must have 1 to 64 letters, digits, '_', '.' or '-', and must not be '.' or '..'");
 }
 
 }  // namespace
@@ -25,7 +25,7 @@ bool is_valid_name(std::string_view name) {
          std::ranges::all_of(name, is_name_character);
 }
 
-Status check_tenant(std::string_view name) { return check_name("a tenant's name", name); }
-Status check_session_id(std::string_view name) { return check_name("a session's id", name); }
+Status check_tenant(std::string_view name) { return check_name("a tenant name", name); }
+Status check_session_id(std::string_view name) { return check_name("a session id", name); }
 
 }  // namespace cloche::auth

@@ -24,7 +24,7 @@ Result<AuthorizedTenant> authorize_tenant(const Principal& principal, std::optio
   }
   // First the right, then the name: a user learns nothing about what other names there could be.
   if (principal.role != Role::admin) {
-    return fail(ErrorCode::permission_denied, "the token is for another tenant than the request");
+    return fail(ErrorCode::permission_denied, "the token belongs to a different tenant than the request");
   }
   CLOCHE_CHECK(check_tenant(*wanted));
   return AuthorizedTenant(std::string(*wanted));
@@ -32,7 +32,7 @@ Result<AuthorizedTenant> authorize_tenant(const Principal& principal, std::optio
 
 Status require_admin(const Principal& principal) {
   if (principal.role == Role::admin) return {};
-  return fail(ErrorCode::permission_denied, "this needs a token with the role admin");
+  return fail(ErrorCode::permission_denied, "this requires a token with the role admin");
 }
 
 }  // namespace cloche::auth

@@ -48,7 +48,7 @@ OverQuota over(Quota quota, seconds retry_after, std::string message) {
 }
 
 std::unexpected<OverQuota> too_many_tenants() {
-  return std::unexpected(over(Quota::tenants, seconds{5}, "too many tenants use this server at once"));
+  return std::unexpected(over(Quota::tenants, seconds{5}, "too many tenants are using this server"));
 }
 
 Status check_limits(const QuotaLimits& limits) {
@@ -56,10 +56,10 @@ Status check_limits(const QuotaLimits& limits) {
   const Rate& rate = *limits.requests;
   // Written so that a NaN is refused.
   if (!(rate.per_second >= 0.001 && rate.per_second <= 1e6)) {
-    return fail(ErrorCode::invalid_argument, "requests a second must be from 0.001 to 1000000");
+    return fail(ErrorCode::invalid_argument, "requests per second must be from 0.001 to 1000000");
   }
   if (rate.burst < 1 || rate.burst > 1'000'000) {
-    return fail(ErrorCode::invalid_argument, "a burst must be from 1 to 1000000 requests");
+    return fail(ErrorCode::invalid_argument, "burst must be from 1 to 1000000 requests");
   }
   return {};
 }
@@ -72,7 +72,8 @@ Status check_quotas(const QuotaOptions& options) {
     CLOCHE_CHECK(check_tenant(tenant));
     if (auto checked = check_limits(limits); !checked) return fail(std::move(checked).error().at("tenant " + tenant));
   }
-  if (options.most_tenants == 0) return fail(ErrorCode::invalid_argument, "at least one tenant must be remembered");
+  if (options.most_tenants == 0)
+    return fail(ErrorCode::invalid_argument, "the number of remembered tenants must be at least 1");
   return {};
 }
 
@@ -154,7 +155,7 @@ WithinQuota<> Quotas::admit_request(const Principal& principal) {
   const SteadyTime earliest = due - interval * (rate->burst - 1);
   if (earliest > now) {
     return std::unexpected(over(Quota::requests, std::chrono::ceil<seconds>(earliest - now),
-                                "the tenant's requests a second are used up"));
+                                "quota reached: the tenant's request rate; retry later"));
   }
   use->next_due = due + interval;
   return {};
@@ -167,9 +168,9 @@ WithinQuota<QuotaTicket> Quotas::take(const AuthorizedTenant& tenant, Quota quot
   const std::optional<std::uint32_t>& most = limits_of(tenant.name()).*kind.most;
   if (most && (*use).*kind.place >= *most) {
     const std::string name(to_string(quota));
-    return std::unexpected(over(
-        quota, kind.retry_after,
-        "quota reached: the tenant has its " + std::to_string(*most) + " " + name + "; end some, or try again later"));
+    return std::unexpected(over(quota, kind.retry_after,
+                                "quota reached: the tenant has " + std::to_string(*most) + " of " +
+                                    std::to_string(*most) + " " + name + "; end some or retry later"));
   }
   return QuotaTicket(std::move(use), kind.place);
 }

@@ -8,15 +8,15 @@ namespace {
 
 std::string_view message_of(Reason reason) {
   switch (reason) {
-    case Reason::missing: return "a token is needed: Authorization: Bearer TOKEN";
-    case Reason::no_bearer: return "no bearer token: the header must be Authorization: Bearer TOKEN";
-    case Reason::malformed: return "invalid token: neither a token of this service (cloche_...) nor a JWT";
-    case Reason::unknown: return "invalid token: it is unknown here or was revoked";
+    case Reason::missing: return "missing token; send Authorization: Bearer TOKEN";
+    case Reason::no_bearer: return "not a bearer token; send Authorization: Bearer TOKEN";
+    case Reason::malformed: return "invalid token: neither a Cloche token (cloche_...) nor a JWT";
+    case Reason::unknown: return "invalid token: it is unknown or was revoked";
     case Reason::expired: return "the token has expired";
     case Reason::not_yet_valid: return "the token is not valid yet";
-    case Reason::wrong_claims: return "the token is not for this service, or lacks a claim it must have";
-    case Reason::not_local: return "this service has no tokens and serves its own machine alone";
-    case Reason::unavailable: return "tokens cannot be checked now; the operator finds the cause in the log";
+    case Reason::wrong_claims: return "the token is not for this service or lacks a required claim";
+    case Reason::not_local: return "this service has no tokens and accepts local connections only";
+    case Reason::unavailable: return "tokens cannot be checked at the moment; see the server log for the cause";
   }
   return "not allowed";
 }

@@ -26,7 +26,7 @@ Status TokenFile::check(const TokenRequest& request) const {
   CLOCHE_CHECK(check_tenant(request.tenant));
   CLOCHE_CHECK(check_note(request.note));
   if (request.expires && (*request.expires <= clocks_.wall() || *request.expires > latest_time)) {
-    return fail(ErrorCode::invalid_argument, "a token's expiry must be to come, and before the year 10000");
+    return fail(ErrorCode::invalid_argument, "a token's expiry must be in the future and before the year 10000");
   }
   return {};
 }
@@ -75,7 +75,7 @@ Result<TokenRecord> TokenFile::revoke(std::string_view id) {
   CLOCHE_TRY(const FileLock lock, FileLock::take(path_, lock_wait));
   CLOCHE_TRY(auto records, read());
   const auto found = std::ranges::find(records, id, &TokenRecord::id);
-  if (found == records.end()) return fail(ErrorCode::not_found, "no token has that id");
+  if (found == records.end()) return fail(ErrorCode::not_found, "no such token");
   TokenRecord gone = std::move(*found);
   records.erase(found);
   CLOCHE_CHECK(replace_guarded(path_, write_token_records(records)));

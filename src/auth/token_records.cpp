@@ -28,8 +28,8 @@ std::unexpected<Error> damaged(std::string_view what) {
 Status check_members(const json::object& entry) {
   for (const auto& member : entry) {
     const std::string_view key(member.key().data(), member.key().size());
-    if (std::ranges::find(known_members, key) == known_members.end()) return damaged("an unknown member");
-    if (!member.value().is_string()) return damaged("`" + std::string(key) + "` is no string");
+    if (std::ranges::find(known_members, key) == known_members.end()) return damaged("unknown member");
+    if (!member.value().is_string()) return damaged("`" + std::string(key) + "` is not a string");
   }
   for (const std::string_view needed : {"id", "sha256", "tenant", "role", "created"}) {
     if (!text_member(entry, needed)) return damaged("`" + std::string(needed) + "` is missing");
@@ -48,9 +48,9 @@ Result<TokenRecord> parse_record(const json::value& value) {
   if (!hash) return damaged("`sha256` is not 64 hexadecimal digits");
   record.sha256 = *hash;
   record.tenant = *text_member(*entry, "tenant");
-  if (!is_valid_name(record.tenant)) return damaged("`tenant` is no tenant's name");
+  if (!is_valid_name(record.tenant)) return damaged("`tenant` is not a valid tenant name");
   const auto role = parse_role(*text_member(*entry, "role"));
-  if (!role) return damaged("`role` is neither user nor admin");
+  if (!role) return damaged("`role` must be user or admin");
   record.role = *role;
   const auto created = parse_utc_text(*text_member(*entry, "created"));
   if (!created) return damaged("`created` is not a time like 2031-05-17T09:30:00Z");
@@ -60,7 +60,7 @@ Result<TokenRecord> parse_record(const json::value& value) {
     if (!record.expires) return damaged("`expires` is not a time like 2031-05-17T09:30:00Z");
   }
   record.note = text_member(*entry, "note").value_or("");
-  if (!check_note(record.note)) return damaged("`note` is longer than 200 bytes or more than one line");
+  if (!check_note(record.note)) return damaged("`note` must have at most 200 bytes and no control characters");
   return record;
 }
 
@@ -81,7 +81,7 @@ json::object entry_of(const TokenRecord& record) {
 Status check_note(std::string_view note) {
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
   if (note.size() > longest_note || std::ranges::any_of(note, is_control)) {
-    return fail(ErrorCode::invalid_argument, "a note has at most 200 bytes and no control characters");
+    return fail(ErrorCode::invalid_argument, "a note must have at most 200 bytes and no control characters");
   }
   // What is not UTF-8 could be written into the file, but not read back.
   const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
@@ -99,7 +99,8 @@ Result<std::vector<TokenRecord>> parse_token_records(std::string_view text) {
   if (!version || !version->is_int64()) return damaged("`version` is missing");
   if (version->get_int64() != 1) return damaged("written by another version of Cloche");
   const json::value* tokens = parsed->if_contains("tokens");
-  if (!tokens || !tokens->is_array() || parsed->size() != 2) return damaged("it holds `version` and `tokens` alone");
+  if (!tokens || !tokens->is_array() || parsed->size() != 2)
+    return damaged("it must contain `version` and `tokens` only");
   const json::array& entries = tokens->get_array();
   if (entries.size() > most_tokens) return damaged("more than " + std::to_string(most_tokens) + " tokens");
 
@@ -109,7 +110,7 @@ Result<std::vector<TokenRecord>> parse_token_records(std::string_view text) {
   for (const json::value& entry : entries) {
     auto record = parse_record(entry);
     if (!record) return fail(std::move(record).error().at("token " + std::to_string(records.size() + 1)));
-    if (!ids.insert(record->id).second) return damaged("two tokens have the id " + record->id);
+    if (!ids.insert(record->id).second) return damaged("duplicate token id " + record->id);
     records.push_back(*std::move(record));
   }
   return records;

@@ -95,9 +95,9 @@ TEST(Autograder, BadFile_IsRefused) {
               HasSubstr("unknown key `ruby` (line 8) in languages"));
   EXPECT_THAT(error_of("general: {pool_sise: 5}\n"), HasSubstr("did you mean `pool_size`?"));
   EXPECT_THAT(error_of("general: {pool_size: 20}\n"),
-              HasSubstr("general (line 1): pool_size is 20 and scale_limit only 10"));
+              HasSubstr("general (line 1): pool_size is 20 but scale_limit is only 10"));
   EXPECT_THAT(error_of(good + "java: {pool_size: 20}\n"),
-              HasSubstr("java (line 8): pool_size is 20 and scale_limit only 8"));
+              HasSubstr("java (line 8): pool_size is 20 but scale_limit is only 8"));
   EXPECT_THAT(error_of(good + "profiles: {}\n"), HasSubstr("unknown key `profiles` (line 8) at the top level"));
   EXPECT_THAT(error_of("general: 3\n"), HasSubstr("general (line 1): must be a map"));
 }

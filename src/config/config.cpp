@@ -36,7 +36,7 @@ void read_docker(Section& section, EngineOptions& options) {
   section.texts("host_path_map", options.host_path_map);
   for (const auto& [ours, hosts] : options.host_path_map) {
     if (!is_clean_absolute_path(ours) || !is_clean_absolute_path(hosts)) {
-      section.refuse("host_path_map", "maps " + std::string(path_rule) + " to another");
+      section.refuse("host_path_map", "keys and values must each be " + std::string(path_rule));
     }
   }
 }
@@ -49,9 +49,9 @@ void read_engine(Section& top, EngineOptions& options) {
   top.texts("runtimes", options.runtimes);
   for (const auto& [name, path] : options.runtimes) {
     if (!is_instance(name) || name == "auto") {
-      top.refuse("runtimes", "names have letters, digits and '-', at most 40, and are not 'auto'");
+      top.refuse("runtimes", "names must be letters, digits and '-', at most 40, and must not be 'auto'");
     }
-    if (!is_clean_absolute_path(path)) top.refuse("runtimes", "maps names to " + std::string(path_rule));
+    if (!is_clean_absolute_path(path)) top.refuse("runtimes", "values must be " + std::string(path_rule));
   }
   top.section("docker", [&](Section& section) { read_docker(section, options); });
 }
@@ -123,8 +123,8 @@ Result<Config> read_config(const std::string& path, const Environment& environme
   CLOCHE_TRY(Config config, parse_config(read->content, file, environment));
   if (config.holds_secrets && read->others_can_read) {
     return fail(ErrorCode::invalid_argument,
-                file + ": secrets are given by value and every user of this host can read the file: chmod o-r it, or " +
-                    "name where they are with `{file: …}` or `{env: …}`");
+                file + ": it contains secret values and every user of this host can read it: run chmod o-r on it, or " +
+                    "refer to the secrets with `{file: …}` or `{env: …}`");
   }
   return config;
 }

@@ -68,7 +68,7 @@ TEST(Documentation, EveryKey_IsInIt) {
         "sessions: {artifacts: {zzzzzzzzzz: 1}}", "log: {zzzzzzzzzz: 1}"}) {
     const auto config = parse_config(wrong, "c", {});
     ASSERT_FALSE(config);
-    const std::string intro = "known are: ";
+    const std::string intro = "known keys: ";
     const auto at = config.error().message.find(intro);
     ASSERT_NE(at, std::string::npos) << config.error().message;
     std::istringstream known(config.error().message.substr(at + intro.size()));

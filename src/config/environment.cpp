@@ -38,7 +38,7 @@ Status apply_backend(const Environment& environment, EngineOptions& options) {
   } else if (given == "docker") {
     options.backend = BackendKind::docker;
   } else if (given == "e2b") {
-    return refused(name, "is e2b, and there is no such backend in Cloche: choose docker, or oci");
+    return refused(name, "is e2b, which Cloche does not support: choose docker or oci");
   } else if (!given.empty()) {
     return refused(name, "must be one of oci, docker, not " + shown(given));
   }
@@ -65,7 +65,7 @@ Status refuse_if_true(const Environment& environment, const std::string& name, c
   CLOCHE_TRY(const bool wanted, flag(environment, name));
   if (!wanted) return {};
   return fail(ErrorCode::unsupported,
-              "environment variable " + name + " is true, and " + what + ": unset it, or say false");
+              "environment variable " + name + " is true, but " + what + ": unset it or set it to false");
 }
 
 }  // namespace
@@ -103,7 +103,7 @@ Status apply_environment(const Environment& environment, SessionSettings& settin
   if (const std::string idle = variable(environment, "SANDBOX_IDLE_TIMEOUT"); !idle.empty()) {
     const auto duration = parse_duration(idle);
     if (!duration || *duration < std::chrono::seconds(1)) {
-      return refused("SANDBOX_IDLE_TIMEOUT", "must be a number of seconds, from 1, not " + shown(idle));
+      return refused("SANDBOX_IDLE_TIMEOUT", "must be a number of seconds, at least 1, not " + shown(idle));
     }
     settings.idle_timeout = std::chrono::ceil<std::chrono::seconds>(*duration);
   }
@@ -125,12 +125,13 @@ Status apply_environment(const Environment& environment, SessionSettings& settin
 }
 
 Status refuse_missing_features(const Environment& environment) {
-  CLOCHE_CHECK(refuse_if_true(environment, "SANDBOX_GPU_ENABLED", "Cloche's sandboxes have no GPUs"));
-  CLOCHE_CHECK(refuse_if_true(environment, "SANDBOX_GPU_NETWORK_ENABLED", "Cloche's sandboxes have neither"));
+  CLOCHE_CHECK(refuse_if_true(environment, "SANDBOX_GPU_ENABLED", "Cloche does not support GPUs in sandboxes"));
+  CLOCHE_CHECK(refuse_if_true(environment, "SANDBOX_GPU_NETWORK_ENABLED",
+                              "Cloche supports neither GPUs nor their network in sandboxes"));
   for (const auto& [name, value] : environment) {
     if (!name.starts_with("E2B_") || value.empty()) continue;
     return fail(ErrorCode::unsupported,
-                "environment variable " + name + " is set, and there is no E2B backend in Cloche: unset it");
+                "environment variable " + name + " is set, but Cloche has no E2B backend: unset it");
   }
   return {};
 }

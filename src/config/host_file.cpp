@@ -11,7 +11,7 @@
 namespace cloche::config {
 
 Result<HostFile> read_host_file(const std::string& path, Bytes most) {
-  if (path.find('\0') != path.npos) return fail(ErrorCode::invalid_argument, "a file's name contains a NUL byte");
+  if (path.find('\0') != path.npos) return fail(ErrorCode::invalid_argument, "file name contains a NUL byte");
   // Without O_NONBLOCK, a named pipe would hold us until somebody writes to it.
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!fd) return fail_errno("open " + path);
@@ -19,7 +19,7 @@ Result<HostFile> read_host_file(const std::string& path, Bytes most) {
   if (::fstat(fd.get(), &about) != 0) return fail_errno("stat " + path);
   if (!S_ISREG(about.st_mode)) return fail(ErrorCode::invalid_argument, path + " is not a regular file");
   if ((about.st_mode & S_IWOTH) != 0) {
-    return fail(ErrorCode::invalid_argument, path + " can be written by every user of this host: chmod o-w it");
+    return fail(ErrorCode::invalid_argument, path + " is writable by every user of this host: run chmod o-w on it");
   }
   HostFile file;
   file.others_can_read = (about.st_mode & S_IROTH) != 0;

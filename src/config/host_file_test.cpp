@@ -55,7 +55,7 @@ TEST_F(HostFileTest, OddFile_IsRefused) {
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
   EXPECT_THAT(error_of(fifo).message, HasSubstr("is not a regular file"));
   EXPECT_THAT(error_of(file("big", std::string(1025, 'x'), 0600)).message, HasSubstr("is larger than 1 KiB"));
-  EXPECT_THAT(error_of(file("open", "x", 0666)).message, HasSubstr("can be written by every user"));
+  EXPECT_THAT(error_of(file("open", "x", 0666)).message, HasSubstr("is writable by every user"));
   EXPECT_EQ(error_of(std::string("a\0b", 3)).code, ErrorCode::invalid_argument);
 }
 
@@ -72,8 +72,8 @@ TEST_F(HostFileTest, SecretFromAFile_IsItsContentWithoutTheLastLineEnd) {
 }
 
 TEST_F(HostFileTest, SecretThatOthersCanRead_IsRefused) {
-  EXPECT_THAT(secret_error(file("s", "hunter2", 0644)), HasSubstr("can be read by every user of this host"));
-  EXPECT_THAT(secret_error(file("s", "hunter2", 0602)), HasSubstr("can be written by every user"));
+  EXPECT_THAT(secret_error(file("s", "hunter2", 0644)), HasSubstr("is readable by every user of this host"));
+  EXPECT_THAT(secret_error(file("s", "hunter2", 0602)), HasSubstr("is writable by every user"));
   EXPECT_EQ(secret_error(file("s", "hunter2", 0640)), "none");
   EXPECT_THAT(secret_error(directory_ / "none"), HasSubstr("secrets.TOKEN.file (line 1): open "));
   EXPECT_THAT(secret_error(file("s", std::string("a\0b", 3), 0600)), HasSubstr("contains a NUL byte"));
@@ -97,7 +97,7 @@ TEST_F(HostFileTest, ConfigFileWithSecretsThatOthersCanRead_IsRefused) {
   const std::string with_secrets = "secrets: {TOKEN: hunter2}\n";
   const auto refused = read_config(file("cloche.yml", with_secrets, 0644), {});
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().message, HasSubstr("every user of this host can read the file"));
+  EXPECT_THAT(refused.error().message, HasSubstr("every user of this host can read it"));
   EXPECT_THAT(refused.error().message, testing::Not(HasSubstr("hunter2")));
   EXPECT_EQ(read_config(file("cloche.yml", with_secrets, 0600), {})->manager.secrets.at("TOKEN"), "hunter2");
   EXPECT_TRUE(read_config(file("cloche.yml", "secrets: {TOKEN: {env: T}}\n", 0644), {{"T", "x"}}));

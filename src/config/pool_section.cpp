@@ -20,7 +20,7 @@ void read_scale(Section& section, PoolDraft& draft) {
     section.refuse("max_overflow", "pool_size " + std::to_string(draft.options.pool_size) + " and max_overflow " +
                                        std::to_string(overflow) + " make " +
                                        std::to_string(draft.options.pool_size + overflow) + ", but scale_limit is " +
-                                       std::to_string(draft.options.scale_limit) + "; give one of the two");
+                                       std::to_string(draft.options.scale_limit) + "; set only one of them");
   }
   if (has_limit) {
     draft.max_overflow.reset();
@@ -53,13 +53,14 @@ Result<PoolOptions> finished_pool(const PoolDraft& draft) {
   PoolOptions options = draft.options;
   if (draft.max_overflow) options.scale_limit = options.pool_size + *draft.max_overflow;
   const auto refused = [](std::string why) { return fail(ErrorCode::invalid_argument, std::move(why)); };
-  if (options.scale_limit < 1) return refused("pool_size and max_overflow are both 0: there could never be a sandbox");
+  if (options.scale_limit < 1)
+    return refused("pool_size and max_overflow are both 0, so the pool could never have a sandbox");
   if (options.scale_limit > most_sandboxes) {
-    return refused("pool_size and max_overflow make more than " + std::to_string(most_sandboxes) + " sandboxes");
+    return refused("pool_size plus max_overflow is more than " + std::to_string(most_sandboxes) + " sandboxes");
   }
   if (options.pool_size > options.scale_limit) {
-    return refused("pool_size is " + std::to_string(options.pool_size) + " and scale_limit only " +
-                   std::to_string(options.scale_limit) + "; raise scale_limit, or give max_overflow instead");
+    return refused("pool_size is " + std::to_string(options.pool_size) + " but scale_limit is only " +
+                   std::to_string(options.scale_limit) + "; raise scale_limit or set max_overflow instead");
   }
   return options;
 }

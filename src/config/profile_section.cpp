@@ -36,14 +36,14 @@ void read_interpreter(Section& section, std::string& interpreter, std::vector<st
   section.text("interpreter", interpreter, "a program", is_not_empty);
   section.texts("imports", imports);
   for (const std::string& import : imports) {
-    if (!is_module(import)) section.refuse("imports", shown(import) + " is not the name of a module");
+    if (!is_module(import)) section.refuse("imports", shown(import) + " is not a module name");
   }
 }
 
 void add_zygote(Section& section, Profile& profile) {
   ZygoteSpec zygote = read_zygote(section);
   for (const ZygoteSpec& other : profile.zygotes) {
-    if (other.name == zygote.name) section.refuse("there are two zygotes called " + shown(zygote.name));
+    if (other.name == zygote.name) section.refuse("duplicate zygote name " + shown(zygote.name));
   }
   profile.zygotes.push_back(std::move(zygote));
 }
@@ -52,7 +52,7 @@ void read_labels(Section& section, SandboxSpec& spec) {
   section.texts("labels", spec.labels);
   for (const auto& [name, value] : spec.labels) {
     if (name.empty() || name.starts_with("cloche.")) {
-      section.refuse("labels", "a label cannot be named " + shown(name) + ": names with cloche. are Cloche's own");
+      section.refuse("labels", "invalid label name " + shown(name) + ": names starting with cloche. are reserved");
     }
   }
 }
@@ -89,8 +89,8 @@ void read_environment(Section& section, Profile& profile) {
   section.texts("secrets", profile.secrets);
   std::set<std::string> seen;
   for (const std::string& name : profile.secrets) {
-    if (!is_variable_name(name)) section.refuse("secrets", shown(name) + " is not the name of an environment variable");
-    if (!seen.insert(name).second) section.refuse("secrets", shown(name) + " is there twice");
+    if (!is_variable_name(name)) section.refuse("secrets", shown(name) + " is not a valid environment variable name");
+    if (!seen.insert(name).second) section.refuse("secrets", shown(name) + " is given twice");
   }
 }
 
@@ -100,7 +100,7 @@ void read_variables(Section& section, std::string_view key, std::map<std::string
   section.texts(key, variables);
   for (const auto& [name, value] : variables) {
     if (name.empty() || name.find('=') != name.npos) {
-      section.refuse(key, shown(name) + " is not the name of an environment variable");
+      section.refuse(key, shown(name) + " is not a valid environment variable name");
     }
   }
 }
@@ -130,7 +130,7 @@ Profile read_profile(const std::string& name, Section& section, const ProfileDef
   profile.sandbox.limits = defaults.limits;
   profile.limits_set = defaults.limits_set;
   if (!is_profile_name(name)) {
-    section.refuse("a profile's name has lower-case letters, digits, '_' and '-', at most 32, not " + shown(name));
+    section.refuse("a profile name must be lower-case letters, digits, '_' and '-', at most 32, not " + shown(name));
   }
   read_sandbox(section, profile.sandbox, profile.limits_set);
   PoolDraft pool = defaults.pool;

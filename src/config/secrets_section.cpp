@@ -20,13 +20,14 @@ Result<std::string> from_file(const std::string& path) {
   CLOCHE_TRY(HostFile file, read_host_file(path, largest_secret));
   if (file.others_can_read) {
     return fail(ErrorCode::invalid_argument,
-                path + " can be read by every user of this host, which is no place for a secret: chmod o-r it");
+                path + " contains a secret and is readable by every user of this host: run chmod o-r on it");
   }
   // What an editor or echo puts at the end of a file is no part of the secret.
   if (file.content.ends_with('\n')) file.content.pop_back();
   if (file.content.ends_with('\r')) file.content.pop_back();
   if (file.content.find('\0') != std::string::npos) {
-    return fail(ErrorCode::invalid_argument, path + " contains a NUL byte, which no environment variable can hold");
+    return fail(ErrorCode::invalid_argument,
+                path + " contains a NUL byte, which an environment variable cannot contain");
   }
   return std::move(file.content);
 }
@@ -37,12 +38,12 @@ void read_place(Section& section, const std::map<std::string, std::string>& envi
   section.text("file", path);
   section.text("value", value);
   if (int{section.has("env")} + int{section.has("file")} + int{section.has("value")} != 1) {
-    return section.refuse("say one of `env`, `file` and `value`");
+    return section.refuse("set exactly one of `env`, `file` and `value`");
   }
   if (section.has("value")) return;
   if (section.has("env")) {
     const auto found = environment.find(variable);
-    if (found == environment.end()) return section.refuse("env", "there is no environment variable " + shown(variable));
+    if (found == environment.end()) return section.refuse("env", "no such environment variable: " + shown(variable));
     value = found->second;
     return;
   }
@@ -57,7 +58,7 @@ Secrets read_secrets(Section& section, const std::map<std::string, std::string>&
   Secrets secrets;
   for (const std::string& name : section.keys()) {
     if (!is_variable_name(name)) {
-      section.refuse(name, "a secret is named as an environment variable is: letters, digits and '_', no digit first");
+      section.refuse(name, "a secret name must be letters, digits and '_', and must not start with a digit");
     }
     std::string& value = secrets.values[name];
     if (section.kind(name) == YamlNode::Kind::map) {

@@ -31,7 +31,7 @@ std::string described(const YamlNode& node) {
     case YamlNode::Kind::list: return "a list";
     case YamlNode::Kind::map: return "a map";
   }
-  return "something else";
+  return "an unknown kind of value";
 }
 
 std::string whole_in(Range range) {
@@ -112,7 +112,7 @@ void Section::check(const Status& status) {
 }
 
 void Section::text(std::string_view key, std::string& value) {
-  if (const YamlNode* found = find_scalar(key, "a text")) value = found->text;
+  if (const YamlNode* found = find_scalar(key, "a string")) value = found->text;
 }
 
 void Section::text(std::string_view key, std::string& value, std::string_view what, const Test& test) {
@@ -153,7 +153,7 @@ void Section::real(std::string_view key, double& value) {
 
 void Section::duration(std::string_view key, std::chrono::milliseconds& value, DurationRange range) {
   const std::string what = "a duration from " + to_text(range.least) + " to " + to_text(range.most) +
-                           ", in seconds or like 500ms, 10s, 5m, 2h";
+                           ", in seconds or with a unit, such as 500ms, 10s, 5m or 2h";
   const YamlNode* found = find_scalar(key, what);
   if (!found) return;
   const auto duration = parse_duration(found->text);
@@ -162,7 +162,7 @@ void Section::duration(std::string_view key, std::chrono::milliseconds& value, D
 }
 
 void Section::size(std::string_view key, Bytes& value) {
-  constexpr std::string_view what = "an amount of bytes like 64k, 128m, 1g or 4096, a whole number";
+  constexpr std::string_view what = "a number of bytes such as 64k, 128m, 1g or 4096";
   const YamlNode* found = find_scalar(key, what);
   if (!found) return;
   const auto bytes = parse_bytes(found->text);
@@ -175,7 +175,7 @@ void Section::texts(std::string_view key, std::vector<std::string>& values) {
   if (!found) return;
   const auto is_scalar = [](const YamlNode& item) { return item.kind == YamlNode::Kind::scalar; };
   if (found->kind != YamlNode::Kind::list || !std::ranges::all_of(found->items, is_scalar)) {
-    return refuse(key, "must be a list of texts, such as [one, two]");
+    return refuse(key, "must be a list of strings, such as [one, two]");
   }
   values.clear();
   for (const YamlNode& item : found->items) values.push_back(item.text);
@@ -239,7 +239,7 @@ void Section::finish() {
   } else {
     std::string all;
     for (const std::string& name : known) all += (all.empty() ? "" : ", ") + name;
-    message += "; known are: " + (all.empty() ? "none" : all);
+    message += "; known keys: " + (all.empty() ? "none" : all);
   }
   complaints_.add(key->line, Complaints::About::unknown_key, std::move(message));
 }

@@ -85,7 +85,7 @@ TEST(Section, SeveralErrors_YieldTheFirstInTheFile) {
                        top.whole("c", n, {});
                        top.text("a", *std::make_unique<std::string>());
                      }),
-            "f.yml: unknown key `b` (line 2) at the top level; known are: a, c, d");
+            "f.yml: unknown key `b` (line 2) at the top level; known keys: a, c, d");
 }
 
 TEST(Section, DeepKey_IsNamedByItsWholePath) {
@@ -108,7 +108,7 @@ TEST(Section, NameThatIsNoWord_StandsInBrackets) {
                        std::map<std::string, std::string> map;
                        top.texts("map", map);
                      }),
-            "f.yml: map[`/a.b`] (line 2): must be a text, not a list");
+            "f.yml: map[`/a.b`] (line 2): must be a string, not a list");
 }
 
 TEST(Section, Part_KeepsWhatIsBelowUnread) {

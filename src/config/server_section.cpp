@@ -22,15 +22,15 @@ bool is_not_empty(std::string_view text) { return !text.empty(); }
 void read_tls(Section& section, TlsFiles& files) {
   section.text("certificate", files.certificate, path_rule, is_clean_absolute_path);
   section.text("key", files.key, path_rule, is_clean_absolute_path);
-  if (!section.has("certificate") || !section.has("key")) section.refuse("TLS needs a certificate and its key");
+  if (!section.has("certificate") || !section.has("key")) section.refuse("TLS requires both certificate and key");
 }
 
 void read_jwt(Section& section, auth::JwtOptions& options) {
   section.text("keys", options.key_file, path_rule, is_clean_absolute_path);
   section.choice("form", options.key_form,
                  {{"jwks", auth::KeyForm::jwks}, {"pem", auth::KeyForm::pem}, {"secret", auth::KeyForm::secret}});
-  section.text("issuer", options.claims.issuer, "the issuer's name", is_not_empty);
-  section.text("audience", options.claims.audience, "this service's name", is_not_empty);
+  section.text("issuer", options.claims.issuer, "the name of the issuer", is_not_empty);
+  section.text("audience", options.claims.audience, "the name of this service", is_not_empty);
   section.text("tenant_claim", options.claims.tenant_claim, "the name of a claim", is_not_empty);
   section.text("role_claim", options.claims.role_claim, "the name of a claim", is_not_empty);
   std::chrono::milliseconds leeway = options.claims.leeway;
@@ -38,7 +38,7 @@ void read_jwt(Section& section, auth::JwtOptions& options) {
   options.claims.leeway = std::chrono::ceil<std::chrono::seconds>(leeway);
   for (const char* key : {"keys", "issuer", "audience"}) {
     if (!section.has(key))
-      return section.refuse("JWTs need keys, an issuer and an audience; `" + std::string(key) + "` is not there");
+      return section.refuse("JWTs require keys, issuer and audience; `" + std::string(key) + "` is missing");
   }
   section.check(auth::check_rules(options.claims));
 }
@@ -64,7 +64,7 @@ void read_quota(Section& section, auth::QuotaLimits& limits) {
     // Without a burst of its own, what a second brings may come at once.
     rate.burst = static_cast<std::uint32_t>(std::clamp(rate.per_second, 1.0, 1e6));
     below.whole("burst", rate.burst, {1, 1'000'000});
-    if (!below.has("per_second")) return below.refuse("a rate of requests needs per_second");
+    if (!below.has("per_second")) return below.refuse("per_second is required");
     auth::QuotaOptions alone;
     alone.limits = limits;
     below.check(auth::check_quotas(alone));
@@ -76,7 +76,7 @@ void read_quotas(Section& section, auth::QuotaOptions& options, http::TenantBodi
   section.size("bodies", bodies.most);
   section.sections("tenants", [&](const std::string& name, Section& below) {
     if (!auth::is_valid_name(name)) {
-      return below.refuse(shown(name) + " cannot be a tenant: 1 to 64 letters, digits, '_', '.' and '-'");
+      return below.refuse(shown(name) + " is not a valid tenant name: 1 to 64 letters, digits, '_', '.' and '-'");
     }
     read_quota(below, options.named[name]);
     Bytes most = http::TenantBodies().most;
@@ -120,7 +120,7 @@ void read_server(Section& section, ServerSettings& settings) {
   section.section("quotas", [&](Section& below) { read_quotas(below, settings.quotas, settings.tenant_bodies); });
   section.section("limits", [&](Section& below) { read_limits_of_requests(below, settings.limits); });
   if (settings.auth == AuthMode::none && (settings.jwt || !settings.tokens.empty())) {
-    section.refuse("auth", "none, and yet `tokens` or `jwt` is configured: leave one or the other out");
+    section.refuse("auth", "is none, but `tokens` or `jwt` is configured: remove one or the other");
   }
 }
 

@@ -139,9 +139,9 @@ TEST(ServiceConfig, BadKey_IsRefusedWithLineAndKey) {
     const char *text, *error;
   } cases[] = {
       {"server: {listn: []}", "unknown key `listn` (line 1) in server; did you mean `listen`?"},
-      {"server: {listen: 8080}", "server.listen (line 1): must be a list of texts"},
+      {"server: {listen: 8080}", "server.listen (line 1): must be a list of strings"},
       {"server: {listen: []}", "server.listen (line 1): must be a list of 1 to 16 addresses"},
-      {"server: {tls: {certificate: /a}}", "server.tls (line 1): TLS needs a certificate and its key"},
+      {"server: {tls: {certificate: /a}}", "server.tls (line 1): TLS requires both certificate and key"},
       {"server: {tls: {certificate: a, key: /b}}", "server.tls.certificate (line 1): must be an absolute path"},
       {"server: {auth: yes}", "server.auth (line 1): must be one of auto, tokens, none"},
       {"server: {auth: none, tokens: /t}", "server.auth (line 1): none, and yet `tokens` or `jwt` is configured"},
@@ -150,10 +150,9 @@ TEST(ServiceConfig, BadKey_IsRefusedWithLineAndKey) {
       {"server: {jwt: {keys: /k, issuer: i, audience: a, leeway: 1h}}",
        "server.jwt.leeway (line 1): must be a duration"},
       {"server: {jwt: {keys: /k, issuer: i, audience: a, tenant_claim: x, role_claim: x}}",
-       "server.jwt (line 1): JWT: one claim cannot be both tenant and role"},
+       "server.jwt (line 1): JWT: tenant and role must be different claims"},
       {"server: {quotas: {runs: -1}}", "server.quotas.runs (line 1): must be a whole number"},
-      {"server: {quotas: {requests: {burst: 3}}}",
-       "server.quotas.requests (line 1): a rate of requests needs per_second"},
+      {"server: {quotas: {requests: {burst: 3}}}", "server.quotas.requests (line 1): per_second is required"},
       {"server: {quotas: {requests: {per_second: 0}}}",
        "server.quotas.requests (line 1): requests a second must be from"},
       {"server: {quotas: {tenants: {\"a b\": {}}}}", "server.quotas.tenants[`a b`] (line 1): `a b` cannot be a tenant"},
@@ -163,7 +162,7 @@ TEST(ServiceConfig, BadKey_IsRefusedWithLineAndKey) {
       {"sessions: {most: 5001}", "sessions.most (line 1): must be a whole number from 0 to 5000"},
       {"sessions: {artifacts: {ignore: all}}", "sessions.artifacts.ignore (line 1): must be one of default, none"},
       {"sessions: {artifacts: {exclude: [/a]}}", "sessions.artifacts.exclude (line 1): exclude: pattern is absolute"},
-      {"sessions: {memory: much}", "sessions.memory (line 1): must be an amount of bytes"},
+      {"sessions: {memory: much}", "sessions.memory (line 1): must be a number of bytes"},
       {"log: {level: loud}", "log.level (line 1): must be one of trace, debug, info, warn, error, off"},
       {"log: {format: xml}", "log.format (line 1): must be one of auto, text, json"},
   };

@@ -25,7 +25,7 @@ void read_artifacts(Section& section, ChangeRules& rules) {
 }  // namespace
 
 void read_sessions(Section& section, SessionSettings& settings) {
-  section.text("profile", settings.profile, "a profile's name", is_profile_name);
+  section.text("profile", settings.profile, "a profile name", is_profile_name);
   std::chrono::milliseconds idle = settings.idle_timeout;
   section.duration("idle_timeout", idle, {1s});
   settings.idle_timeout = std::chrono::ceil<std::chrono::seconds>(idle);

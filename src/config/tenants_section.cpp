@@ -17,9 +17,9 @@ auth::AccessList read_list(Section& section) {
   auth::AccessList::Tenants tenants;
   for (std::string& name : names) {
     if (is_all(name)) {
-      section.refuse(tenants_key, "`all` stands alone: write `tenants: all`");
+      section.refuse(tenants_key, "`all` must not be in a list: write `tenants: all`");
     } else if (!auth::is_valid_name(name)) {
-      section.refuse(tenants_key, shown(name) + " is not the name of a tenant");
+      section.refuse(tenants_key, shown(name) + " is not a valid tenant name");
     } else if (!tenants.insert(std::move(name)).second) {
       section.refuse(tenants_key, "a tenant is listed twice");
     }

@@ -44,7 +44,7 @@ std::optional<BadCharacter> first_bad_character(std::string_view text) {
     if (length == 0) return BadCharacter{line, "not UTF-8: byte " + hex_byte(first)};
     if (first == '\n') ++line;
     if (is_control(first) && first != '\n' && first != '\r' && first != '\t') {
-      return BadCharacter{line, first == 0 ? "a NUL byte" : "control character " + hex_byte(first)};
+      return BadCharacter{line, first == 0 ? "NUL byte" : "control character " + hex_byte(first)};
     }
     text.remove_prefix(length);
   }

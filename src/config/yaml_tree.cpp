@@ -35,7 +35,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     // yaml-cpp also takes what it cannot place for the start of another document.
-    if (documents_++ > 0) throw Refusal{line_of(mark), "there must be one YAML document, and nothing behind it"};
+    if (documents_++ > 0) throw Refusal{line_of(mark), "the file must contain exactly one YAML document"};
   }
   void OnDocumentEnd() override {}
 
@@ -55,14 +55,14 @@ class TreeBuilder final : public YAML::EventHandler {
     } else {
       refuse_tag(mark, tag);
     }
-    if (value.find('\0') != value.npos) throw Refusal{node.line, "a text contains a NUL"};
+    if (value.find('\0') != value.npos) throw Refusal{node.line, "a string contains NUL"};
     node.text = value;
     add(std::move(node), anchor);
   }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchored_.find(anchor);
-    if (found == anchored_.end()) throw Refusal{line_of(mark), "an alias stands inside what it stands for"};
+    if (found == anchored_.end()) throw Refusal{line_of(mark), "an alias refers to a value that contains it"};
     if (open_.size() + depth(found->second) > max_depth) throw too_deep(line_of(mark));
     spend(found->second, line_of(mark));
     YamlNode copy = found->second;
@@ -95,7 +95,7 @@ class TreeBuilder final : public YAML::EventHandler {
   }
 
   static void refuse_tag(const YAML::Mark& mark, const std::string& tag) {
-    if (!tag.empty() && tag != plain_tag) throw Refusal{line_of(mark), "tags are not known here: " + shown(tag)};
+    if (!tag.empty() && tag != plain_tag) throw Refusal{line_of(mark), "tags are not supported: " + shown(tag)};
   }
 
   static std::size_t depth(const YamlNode& node) {
@@ -108,7 +108,7 @@ class TreeBuilder final : public YAML::EventHandler {
     nodes_ += nodes;
     bytes_ += bytes;
     if (nodes_ > max_unfolded_nodes || bytes_ > max_unfolded_text.count) {
-      throw Refusal{line, "the document is too large with its aliases unfolded: at most " +
+      throw Refusal{line, "the document is too large with its aliases expanded: at most " +
                               std::to_string(max_unfolded_nodes) + " values and " + to_string(max_unfolded_text)};
     }
   }
@@ -123,7 +123,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
   void open(YamlNode::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
     refuse_tag(mark, tag);
-    if (expects_key()) throw Refusal{line_of(mark), "a key must be a text, not a list or a map"};
+    if (expects_key()) throw Refusal{line_of(mark), "a key must be a string, not a list or a map"};
     if (open_.size() >= max_depth) throw too_deep(line_of(mark));
     spend(1, 0, line_of(mark));
     Open opened;
@@ -163,8 +163,8 @@ class TreeBuilder final : public YAML::EventHandler {
     }
     Open& parent = open_.back();
     if (expects_key()) {
-      if (node.kind != YamlNode::Kind::scalar) throw Refusal{node.line, "a key must be a text"};
-      if (node.text == "<<" && !node.quoted) throw Refusal{node.line, "merge keys (`<<`) are not known here"};
+      if (node.kind != YamlNode::Kind::scalar) throw Refusal{node.line, "a key must be a string"};
+      if (node.text == "<<" && !node.quoted) throw Refusal{node.line, "merge keys (`<<`) are not supported"};
       const auto [before, is_new] = parent.lines.emplace(node.text, node.line);
       if (!is_new) {
         throw Refusal{node.line,

@@ -10,7 +10,7 @@ namespace cloche {
 Result<Bytes> parse_bytes(std::string_view text) {
   const auto bad = [&] {
     return fail(ErrorCode::invalid_argument,
-                "'" + std::string(text) + "' is not an amount of bytes; write it like 512m, 64k, 1g or 4096");
+                "'" + std::string(text) + "' is not a number of bytes; write it like 512m, 64k, 1g or 4096");
   };
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

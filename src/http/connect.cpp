@@ -19,7 +19,7 @@ bool is_cancelled(asio::cancellation_type type) { return type != asio::cancellat
 
 Task<StreamResult> open_unix(Executor executor, std::string path, Deadline deadline) {
   if (path.size() >= sizeof(sockaddr_un::sun_path) || path.find('\0') != path.npos) {
-    co_return fail(ErrorCode::invalid_argument, "not the path of a unix socket: " + path);
+    co_return fail(ErrorCode::invalid_argument, "invalid Unix socket path: " + path);
   }
   const asio::local::stream_protocol::endpoint where(path);
   for (;;) {
@@ -147,7 +147,7 @@ void watch_the_peer(TcpSocket& socket) {
 Error stream_error(std::string_view step, const boost::system::error_code& code, bool deadline_passed,
                    asio::cancellation_type cancelled) {
   if (is_cancelled(cancelled)) throw boost::system::system_error(asio::error::operation_aborted);
-  if (deadline_passed) return Error{ErrorCode::timeout, std::string(step) + ": no answer in time"};
+  if (deadline_passed) return Error{ErrorCode::timeout, std::string(step) + ": timed out"};
   const bool closed_by_us = code == asio::error::operation_aborted || code == asio::error::bad_descriptor;
   if (closed_by_us) return Error{ErrorCode::cancelled, std::string(step) + ": the connection was closed"};
   const bool refused = code == asio::error::access_denied || code.category() == asio::error::get_ssl_category();

@@ -73,13 +73,13 @@ Task<Result<std::unique_ptr<ResponseReader>>> Connection::read_head(const Reques
       CLOCHE_CO_TRY(const std::size_t count, co_await read_more(request, deadline));
       if (count == 0) {
         CLOCHE_CO_CHECK(reader->end_of_stream());
-        co_return fail(ErrorCode::unavailable, "the server closed the connection in the middle of its answer");
+        co_return fail(ErrorCode::unavailable, "the server closed the connection in the middle of its response");
       }
     }
     const unsigned status = reader->head().status;
     if (status >= 200 || status == 101) co_return reader;
   }
-  co_return fail(ErrorCode::protocol, "the server sends informational responses without end");
+  co_return fail(ErrorCode::protocol, "the server sends too many informational responses");
 }
 
 Task<Status> Connection::read_body(ResponseReader& reader, const Request& request, const BodySink& sink,
@@ -92,8 +92,7 @@ Task<Status> Connection::read_body(ResponseReader& reader, const Request& reques
     const std::string piece = reader.take_body();
     if (!piece.empty()) CLOCHE_CO_CHECK(co_await sink(piece));
     if (reader.done()) break;
-    if (unread_.size() > longest_line)
-      co_return fail(ErrorCode::limit_reached, "read response: line of a chunk too long");
+    if (unread_.size() > longest_line) co_return fail(ErrorCode::limit_reached, "read response: chunk line too long");
     CLOCHE_CO_TRY(const std::size_t count, co_await read_more(request, deadline));
     if (count == 0) {
       CLOCHE_CO_CHECK(reader.end_of_stream());

@@ -76,10 +76,10 @@ Result<std::size_t> ResponseReader::feed(std::string_view bytes) {
 }
 
 Status ResponseReader::end_of_stream() {
-  if (!parser_->got_some()) return fail(ErrorCode::unavailable, "the server closed the connection without an answer");
+  if (!parser_->got_some()) return fail(ErrorCode::unavailable, "the server closed the connection without a response");
   beast::error_code code;
   parser_->put_eof(code);
-  if (code) return fail(ErrorCode::unavailable, "the server closed the connection in the middle of its answer");
+  if (code) return fail(ErrorCode::unavailable, "the server closed the connection in the middle of its response");
   return {};
 }
 

@@ -55,8 +55,7 @@ class Builder {
     Frame& frame = open_.back();
     frame.key = std::exchange(key_, {});
     if (frame.value.get_object().contains(frame.key)) {
-      return refuse(invalid(std::string(rules_.name) + ": not JSON that all would read alike: a key is there twice"),
-                    ec);
+      return refuse(invalid(std::string(rules_.name) + ": duplicate key in JSON object"), ec);
     }
     frame.of_next = nullptr;
     for (const ShapeMember& member : frame.shape->members) {
@@ -234,7 +233,7 @@ struct JsonReader::State {
 
   Status failed(const boost::system::error_code& code) {
     if (parser.handler().error()) return fail(*parser.handler().error());
-    return fail(ErrorCode::invalid_argument, std::string(rules.name) + ": not JSON: " + code.message());
+    return fail(ErrorCode::invalid_argument, std::string(rules.name) + ": invalid JSON: " + code.message());
   }
 
   JsonRules rules;

@@ -42,7 +42,7 @@ TEST(LanguageDocumentation, EveryLanguageAndKey_IsInIt) {
     const auto config = config::parse_config(wrong, "c", {}).value();
     const auto refused = LanguageRegistry::create(config.languages);
     ASSERT_FALSE(refused);
-    const std::string intro = "known are: ";
+    const std::string intro = "known keys: ";
     const auto at = refused.error().message.find(intro);
     ASSERT_NE(at, std::string::npos) << refused.error().message;
     std::istringstream known(refused.error().message.substr(at + intro.size()));

@@ -141,7 +141,7 @@ TEST(LanguageRegistry, BadLanguage_IsRefusedWithFileLineAndKey) {
       {"languages: {z: {run: [x], file: '{stem}.x'}}", "languages.z.file (line 1): unknown placeholder {stem}"},
       {"languages: {z: {run: ['{file}'], file: x}}", "languages.z.run (line 1): unknown placeholder {file}"},
       {"languages: {z: {run: [x], arguments: ['{'], file: x}}", "languages.z.arguments (line 1): a single brace"},
-      {"languages: {z: {run: 'x -y', file: x}}", "languages.z.run (line 1): must be a list of texts"},
+      {"languages: {z: {run: 'x -y', file: x}}", "languages.z.run (line 1): must be a list of strings"},
       {"languages: {z: {run: [''], file: x}}", "languages.z.run (line 1): names no program"},
       {"languages: {z: {run: [x], file: x, extensions: [py]}}",
        "languages.z.extensions (line 1): `py` is not an extension"},

@@ -65,7 +65,7 @@ TEST_F(CliToken, ListAndRevoke_KnowWhatWasMade) {
   EXPECT_THAT(token({"list"}).out, Not(HasSubstr(id)));
   const CommandEnd again = token({"revoke", id});
   EXPECT_EQ(again.exit_code, 70);
-  EXPECT_THAT(again.err, HasSubstr("no token has that id"));
+  EXPECT_THAT(again.err, HasSubstr("no such token"));
 }
 
 TEST_F(CliToken, FileThatTheConfigurationNames_IsUsed) {
@@ -84,10 +84,10 @@ TEST_F(CliToken, Mistakes_AreExplained) {
   } cases[] = {
       {{}, 64, "A subcommand is required"},
       {{"create"}, 64, "--tenant is required"},
-      {{"create", "--tenant", "a b"}, 64, "a tenant's name has 1 to 64 letters"},
+      {{"create", "--tenant", "a b"}, 64, "a tenant name must have 1 to 64 letters"},
       {{"create", "--tenant", "a", "--role", "king"}, 64, "king not in {user,admin}"},
       {{"create", "--tenant", "a", "--expires", "soon"}, 64, "an expiry is like"},
-      {{"create", "--tenant", "a", "--expires", "1999-01-01T00:00:00Z"}, 64, "must be to come"},
+      {{"create", "--tenant", "a", "--expires", "1999-01-01T00:00:00Z"}, 64, "must be in the future"},
       {{"create", "--tenant", "a", "--note", "two\nlines"}, 64, "note"},
       {{"revoke", "nonsense"}, 64, "a token is revoked by its id"},
       {{"list"}, 70, "tokens.json"},

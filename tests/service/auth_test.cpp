@@ -15,7 +15,7 @@ TEST_P(ServiceAuth, NoToken_OnlyHealthIsAnswered) {
     for (const char* path : {"/stats", "/sandboxes/x/files?path=a"}) {
       auto refused = co_await call("GET", path);
       EXPECT_EQ(refused.status, 401u) << path;
-      EXPECT_THAT(refused.text("detail"), HasSubstr("a token is needed"));
+      EXPECT_THAT(refused.text("detail"), HasSubstr("missing token"));
     }
     for (const char* path : {"/sandboxes/python", "/sandboxes/x/run", "/api/v1/execute"}) {
       auto refused = co_await call("POST", path, "{}");

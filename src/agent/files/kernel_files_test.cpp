@@ -47,7 +47,7 @@ TEST_P(KernelFilesTest, ProcAndSys_AreRefused_DirectlyAndThroughLinks) {
   link("/proc/version", "version");
   for (const std::string& path : {std::string("/proc/version"), at("version"), at("proc/version")}) {
     EXPECT_THAT(run(request(FileOp::read, path)).status,
-                FailsSaying(ErrorCode::permission_denied, "file system of the kernel"))
+                FailsSaying(ErrorCode::permission_denied, "kernel file system"))
         << path;
   }
 }

@@ -11,13 +11,13 @@ namespace {
 
 // Splits and checks what both kinds of path have in common.
 Result<CheckedPath> split(std::string_view path) {
-  if (path.find('\0') != std::string_view::npos) return fail(ErrorCode::invalid_argument, "path with a NUL byte");
+  if (path.find('\0') != std::string_view::npos) return fail(ErrorCode::invalid_argument, "path contains a NUL byte");
   CheckedPath checked;
   checked.wants_directory = path.ends_with('/') || path.ends_with("/.") || path == ".";
   while (!path.empty()) {
     const auto slash = path.find('/');
     const auto component = path.substr(0, slash);
-    if (component == "..") return fail(ErrorCode::invalid_argument, "path with a `..` component");
+    if (component == "..") return fail(ErrorCode::invalid_argument, "path contains a `..` component");
     if (!component.empty() && component != ".") checked.components.emplace_back(component);
     if (slash == std::string_view::npos) break;
     path.remove_prefix(slash + 1);
@@ -104,7 +104,7 @@ Result<Place> Base::target(const CheckedPath& path) const {
 
 Status Base::admit(int found) const {
   if (kernel_files_ == KernelFiles::allowed || !is_kernel_file_system(found)) return {};
-  return fail(ErrorCode::permission_denied, "lies in a file system of the kernel, such as /proc or /sys");
+  return fail(ErrorCode::permission_denied, "is in a kernel file system such as /proc or /sys");
 }
 
 Error Base::error(int number) const {

@@ -36,7 +36,7 @@ constexpr Shape sent_file_shape{.kinds = Shape::text | Shape::object,
                                 .most = 8};
 // One more than are allowed, so that the error below can say what to do instead.
 constexpr Shape sent_files_shape{.kinds = Shape::object | Shape::list,
-                                 .wanted = "an object of paths, or a list",
+                                 .wanted = "an object keyed by path, or a list",
                                  .each = &sent_file_shape,
                                  .most = most_files + 1};
 constexpr ShapeMember copy_members[] = {{"files", &sent_files_shape}};
@@ -70,7 +70,7 @@ Result<TextEncoding> encoding_in(JsonObject& body) {
   }
   return fail(
       ErrorCode::invalid_argument,
-      body.place_of("encoding") + R"( must be "utf-8", "latin-1" or "replace" (UTF-8 with U+FFFD for the rest))");
+      body.place_of("encoding") + R"( must be "utf-8", "latin-1" or "replace" (UTF-8, invalid bytes become U+FFFD))");
 }
 
 // "0644" in octal, or a number whose bits are meant. Only permission bits, and some of them.
@@ -80,7 +80,7 @@ Result<std::uint32_t> mode_in(JsonObject& body, std::uint32_t otherwise) {
   const auto wrong = [&] {
     return fail(
         ErrorCode::invalid_argument,
-        body.place_of("mode") + R"( must be octal digits in a string, "0001" to "0777", or a number from 1 to 511)");
+        body.place_of("mode") + R"( must be a string of octal digits, "0001" to "0777", or a number from 1 to 511)");
   };
   if (!found->is_string()) {
     auto number = body.number("mode", 1, 0777);
@@ -104,7 +104,7 @@ Result<std::uint32_t> mode_in(JsonObject& body, std::uint32_t otherwise) {
 Result<std::string> bytes_in(JsonObject& body, const std::string& name) {
   const std::string encoded = name + "_base64";
   if (body.has(name) == body.has(encoded)) {
-    return fail(ErrorCode::invalid_argument, body.place_of(name) + " or " + encoded + " is wanted, one of the two");
+    return fail(ErrorCode::invalid_argument, body.place_of(name) + " or " + encoded + ": send exactly one of them");
   }
   return body.has(name) ? body.text(name) : body.base64(encoded);
 }
@@ -189,7 +189,7 @@ Result<ReadBinaryBody> read_binary_body(const json::value& body) {
   if (fields.has("length")) {
     CLOCHE_TRY(read.length, count(fields, "length", 1, largest, 1));
     if (*read.length > static_cast<std::uint64_t>(largest) - read.offset) {
-      return fail(ErrorCode::invalid_argument, fields.place_of("length") + ": reaches further than files can");
+      return fail(ErrorCode::invalid_argument, fields.place_of("length") + ": offset plus length is too large");
     }
   }
   CLOCHE_CHECK(fields.finish());
@@ -306,7 +306,7 @@ Result<std::vector<session::FileToPack>> read_copy_body(const json::value& body)
   const auto* by_name = listed == nullptr ? nullptr : listed->if_object();
   const auto* in_order = listed == nullptr ? nullptr : listed->if_array();
   if (by_name == nullptr && in_order == nullptr) {
-    return fail(ErrorCode::invalid_argument, "the body: files must be an object of paths, or a list");
+    return fail(ErrorCode::invalid_argument, "the body: files must be an object keyed by path, or a list");
   }
   const std::size_t size = by_name != nullptr ? by_name->size() : in_order->size();
   if (size > most_files) {

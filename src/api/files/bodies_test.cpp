@@ -107,7 +107,7 @@ TEST(WriteBody, WrongInAnyWay_IsRefusedByName) {
     return refusal(read_write_body, R"({"session_id": "s", "path": "x")" + more + "}");
   };
   EXPECT_THAT(because(""), HasSubstr("content"));
-  EXPECT_THAT(because(R"(, "content": "a", "content_base64": "YQ==")"), HasSubstr("one of the two"));
+  EXPECT_THAT(because(R"(, "content": "a", "content_base64": "YQ==")"), HasSubstr("exactly one of them"));
   EXPECT_THAT(because(R"(, "content": 5)"), HasSubstr("content must be a string"));
   EXPECT_THAT(because(R"(, "content_base64": "Y Q=")"), HasSubstr("base64"));
   EXPECT_THAT(because(R"(, "content": "a", "mode": "0999")"), HasSubstr("mode"));
@@ -186,7 +186,7 @@ TEST(EditBody, TextsAndCounts_AreTaken) {
   };
   EXPECT_THAT(because(R"(, "old": "a")"), HasSubstr("new"));
   EXPECT_THAT(because(R"(, "old": "", "new": "a")"), HasSubstr("old must not be empty"));
-  EXPECT_THAT(because(R"(, "old": "a", "old_base64": "YQ==", "new": "a")"), HasSubstr("one of the two"));
+  EXPECT_THAT(because(R"(, "old": "a", "old_base64": "YQ==", "new": "a")"), HasSubstr("exactly one of them"));
   EXPECT_THAT(because(R"(, "old": "a", "new": "b", "expected": 0)"), HasSubstr("expected"));
 }
 

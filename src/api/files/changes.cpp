@@ -91,15 +91,15 @@ struct Refusal {
 
 Refusal refusal_of(const EditResult& result, std::uint64_t expected) {
   if (result.outcome == EditOutcome::file_changed) {
-    return {"file_changed", "the file was changed by others while it was edited; read it again"};
+    return {"file_changed", "the file changed while it was being edited; read it again"};
   }
   if (result.outcome == EditOutcome::other_count) {
-    return {"other_count", fmt::format("old occurs {} times, not {}; give more of the text around it, the right "
-                                       "expected, or replace_all",
+    return {"other_count", fmt::format("old occurs {} times, not {}; include more of the surrounding text, correct "
+                                       "expected, or set replace_all",
                                        result.matches, expected)};
   }
   std::string message = "old does not occur in the file";
-  if (result.other_line_ends) message += "; its lines end with CR LF, those of old with LF";
+  if (result.other_line_ends) message += "; its lines end with CRLF, but those of old end with LF";
   return {"no_match", std::move(message)};
 }
 

@@ -98,7 +98,7 @@ Task<Status> send_file(http::Exchange& exchange, session::Session& session, std:
   if (std::holds_alternative<http::UnsatisfiableRange>(wanted)) {
     http::Fields refusal;
     refusal.emplace_back("Content-Range", http::unsatisfied_range(content.size));
-    co_return co_await exchange.refuse(416, "the file ends before this range", std::move(refusal));
+    co_return co_await exchange.refuse(416, "the range starts after the end of the file", std::move(refusal));
   }
   FileRange range{0, content.size};
   unsigned status = 200;

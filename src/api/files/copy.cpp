@@ -26,7 +26,7 @@ Result<BodyForm> form_of(http::Exchange& exchange) {
   type = http::without_blanks_around(type.substr(0, type.find(';')));
   if (http::same_word(type, "application/x-tar") || http::same_word(type, "application/tar")) return BodyForm::tar;
   if (http::check_json_type(exchange.field("Content-Type"))) return BodyForm::json;
-  std::string why = "the body must be application/json or application/x-tar, which is not compressed";
+  std::string why = "the body must be application/json or application/x-tar (uncompressed)";
   exchange.reject_body(415, why);
   return fail(ErrorCode::unsupported, std::move(why));
 }

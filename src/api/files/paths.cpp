@@ -19,7 +19,7 @@ std::string_view take_component(std::string_view& path) {
 Result<std::string_view> below(std::string_view path, std::string_view work_dir) {
   const auto refusal = [&] {
     return fail(ErrorCode::invalid_argument,
-                "path is absolute; here it must be relative to the workspace, or begin with " + std::string(work_dir));
+                "path is absolute; it must be relative to the workspace or start with " + std::string(work_dir));
   };
   while (!work_dir.empty()) {
     const std::string_view wanted = take_component(work_dir);
@@ -52,9 +52,9 @@ bool is_in(std::string_view absolute, std::string_view directory) {
 Status check_path(std::string_view path) {
   if (path.empty()) return fail(ErrorCode::invalid_argument, "path is empty");
   if (path.size() > longest_path) return fail(ErrorCode::invalid_argument, "path is too long");
-  if (path.find('\0') != std::string_view::npos) return fail(ErrorCode::invalid_argument, "path with a NUL byte");
+  if (path.find('\0') != std::string_view::npos) return fail(ErrorCode::invalid_argument, "path contains a NUL byte");
   while (!path.empty()) {
-    if (take_component(path) == "..") return fail(ErrorCode::invalid_argument, "path with a `..` component");
+    if (take_component(path) == "..") return fail(ErrorCode::invalid_argument, "path contains a `..` component");
   }
   return {};
 }
@@ -76,7 +76,7 @@ Result<std::string> session_path(std::string_view path, std::string_view work_di
   if (!path.starts_with('/') || below(path, work_dir)) return workspace_path(path, work_dir);
   std::string clean = "/" + joined_components(path);
   if (is_in(clean, "/proc") || is_in(clean, "/sys")) {
-    return fail(ErrorCode::permission_denied, "path lies in a file system of the kernel, /proc or /sys");
+    return fail(ErrorCode::permission_denied, "path is in /proc or /sys, which are kernel file systems");
   }
   if (means_directory(path) && clean != "/") clean += '/';
   return clean;
@@ -99,7 +99,8 @@ Result<std::string> path_of_segments(const std::vector<std::string>& segments, s
   std::string path;
   for (std::size_t i = segments.size() - std::min(count, segments.size()); i < segments.size(); ++i) {
     if (segments[i].find('/') != std::string::npos) {
-      return fail(ErrorCode::invalid_argument, "a name with a slash in it (%2F); write the slash as it is");
+      return fail(ErrorCode::invalid_argument,
+                  "a path segment contains an encoded slash (%2F); write the slash unencoded");
     }
     // Empty ones at the beginning are passed over: they would make the path an absolute one.
     if (!path.empty()) path += '/';

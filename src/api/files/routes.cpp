@@ -55,7 +55,7 @@ Task<Status> read_text(Call& call, Session& session, ReadTextBody body) {
   CLOCHE_CO_TRY(const std::uint64_t size, co_await scan(call.exchange, place, window, caps));
   if (!window.reached()) {
     co_return fail(ErrorCode::invalid_argument, "line " + std::to_string(body.offset) + " is not in the first " +
-                                                    to_string(caps.scanned) + " of the file; see /read_binary");
+                                                    to_string(caps.scanned) + " of the file; use /read_binary");
   }
   const std::size_t kept = window.content().size();
   auto convert = [content = window.take_content(),
@@ -65,7 +65,7 @@ Task<Status> read_text(Call& call, Session& session, ReadTextBody body) {
   CLOCHE_CO_TRY(auto text, co_await http::run_off_loop(call.exchange, kept, std::move(convert)));
   if (!text) {
     co_return co_await answer_refusal(call.exchange, 400, "not_text",
-                                      "these lines are not UTF-8; ask for the encoding \"latin-1\" or \"replace\", or "
+                                      "these lines are not UTF-8; set encoding to \"latin-1\" or \"replace\", or "
                                       "use /read_binary");
   }
   json::object answer;
@@ -101,8 +101,7 @@ Task<Status> read_raw(Call& call, Session& session, ReadBinaryBody body) {
   const bool is_part = body.offset > 0 || body.length;
   if (!is_part) co_return co_await send_file(call.exchange, session, std::move(body.path));
   if (!call.exchange.field("Range").empty()) {
-    co_return fail(ErrorCode::invalid_argument,
-                   "a Range header, and offset or length in the body: send one of the two");
+    co_return fail(ErrorCode::invalid_argument, "both a Range header and offset or length in the body; send only one");
   }
   const FileRange part{body.offset, body.length.value_or(0)};
   co_return co_await send_part(call.exchange, session, std::move(body.path), part);

@@ -57,7 +57,7 @@ Result<std::string> scalar_text(const json::value& value, const std::string& whe
   if (value.is_string()) return std::string(value.get_string());
   if (value.is_bool()) return std::string(value.get_bool() ? "True" : "False");
   if (value.is_number()) return write_json(value);
-  return fail(ErrorCode::invalid_argument, where + " must have strings or numbers as values");
+  return fail(ErrorCode::invalid_argument, where + ": values must be strings or numbers");
 }
 
 Result<NameValues> read_pairs(JsonObject& from, std::string_view name) {

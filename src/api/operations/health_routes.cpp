@@ -23,7 +23,8 @@ json::array lacks_of(const pool::Manager& pools) {
     json::object lack;
     // This is answered to everybody: names of profiles that are not for everybody stay out of it.
     if (pools.access().is_open(auth::Thing::profile, name)) lack["pool"] = name;
-    lack["why"] = stats.create_failures > 0 ? "its sandboxes cannot be made; see the log" : "it is still being filled";
+    lack["why"] =
+        stats.create_failures > 0 ? "creating its sandboxes fails; see the server log" : "it is still filling";
     lacks.push_back(std::move(lack));
   }
   return lacks;
@@ -41,7 +42,7 @@ Task<> readiness(const pool::Manager& pools, Backend& backend, http::Exchange& e
   if (!reached) {
     json::object lack;
     lack["backend"] = backend.name();
-    lack["why"] = "it does not answer; see the log";
+    lack["why"] = "it does not respond; see the server log";
     log::info("not ready: {}", reached.error().message);
     lacks.push_back(std::move(lack));
   }

@@ -76,7 +76,8 @@ Task<Status> ProxyExchange::send_body() {
 Task<Status> ProxyExchange::receive() {
   CLOCHE_CO_CHECK(co_await receive_head());
   const http::Response& head = reader_->head();
-  if (is_informational(head.status)) co_return fail(ErrorCode::protocol, "it switches protocols without being asked");
+  if (is_informational(head.status))
+    co_return fail(ErrorCode::protocol, "it switched protocols without an Upgrade request");
   CLOCHE_CO_CHECK(check_proxied_status(head.status));
   CLOCHE_CO_TRY(http::Fields fields, proxied_answer_fields(head.fields, head_.place()));
   std::optional<Bytes> size;
@@ -95,14 +96,14 @@ Task<Status> ProxyExchange::receive_head() {
     }
     if (!reader_->head_done()) {
       CLOCHE_CO_TRY(const std::string bytes, co_await read_patiently());
-      if (bytes.empty()) co_return fail(ErrorCode::unavailable, "it hung up without an answer");
+      if (bytes.empty()) co_return fail(ErrorCode::unavailable, "it closed the connection without a response");
       unread_ += bytes;
       continue;
     }
     const unsigned status = reader_->head().status;
     if (!is_informational(status) || status == 101) co_return Status{};
     if (++informational > most_informational)
-      co_return fail(ErrorCode::protocol, "it only sends informational answers");
+      co_return fail(ErrorCode::protocol, "it sends only informational responses");
     begin_reader();
   }
 }
@@ -116,7 +117,7 @@ Task<Status> ProxyExchange::pass_body() {
     const std::string piece = reader_->take_body();
     if (!piece.empty()) CLOCHE_CO_CHECK(co_await exchange_.write(piece));
     if (reader_->done()) co_return Status{};
-    if (unread_.size() > longest_unread) co_return fail(ErrorCode::limit_reached, "a line of its answer is too long");
+    if (unread_.size() > longest_unread) co_return fail(ErrorCode::limit_reached, "a line of its response is too long");
     if (hung_up_) co_return reader_->end_of_stream();
     CLOCHE_CO_TRY(const std::string bytes, co_await read_patiently());
     hung_up_ = bytes.empty();
@@ -130,7 +131,7 @@ Task<Result<std::string>> ProxyExchange::read_patiently() {
     const bool slow = !bytes && bytes.error().code == ErrorCode::timeout;
     // The request's body may still have been on its way.
     if (slow && Deadline::Clock::now() - last_ < rules_.patience) continue;
-    if (slow) co_return fail(ErrorCode::timeout, "it does not answer in time");
+    if (slow) co_return fail(ErrorCode::timeout, "it did not respond in time");
     touch();
     co_return bytes;
   }

@@ -166,7 +166,7 @@ Result<http::Fields> proxied_answer_fields(const http::Fields& fields, const Pro
   for (const auto& [name, value] : http::without_hop_by_hop(fields)) {
     if (!http::is_token(name) || !http::is_field_value(value)) continue;
     if (http::same_word(name, "Location")) {
-      if (++locations > 1) return fail(ErrorCode::protocol, "it redirects to several places");
+      if (++locations > 1) return fail(ErrorCode::protocol, "its response has more than one Location header");
       CLOCHE_TRY(std::string location, proxied_url(value, place));
       passed.emplace_back(name, std::move(location));
     } else if (http::same_word(name, "Content-Location")) {
@@ -181,7 +181,8 @@ Result<http::Fields> proxied_answer_fields(const http::Fields& fields, const Pro
 
 Status check_proxied_status(unsigned status) {
   if (status >= 200 && status <= 599) return {};
-  return fail(ErrorCode::protocol, "its status is " + std::to_string(status) + ", which no final answer has");
+  return fail(ErrorCode::protocol,
+              "its status is " + std::to_string(status) + ", which is not valid for a final response");
 }
 
 ProxyPlace ProxyHead::place() const {

@@ -13,7 +13,7 @@ namespace cloche::api {
 namespace {
 
 std::unexpected<Error> ambiguous(std::string_view why) {
-  return fail(ErrorCode::protocol, "it redirects to a URL that is not clear: " + std::string(why));
+  return fail(ErrorCode::protocol, "it redirects to an ambiguous URL: " + std::string(why));
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -71,18 +71,18 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 // Clients take a host whose last part is a number for an IPv4 address, however it is written.
 Result<std::string> canonical_host(std::string host) {
   while (host.ends_with('.')) host.pop_back();
-  if (host.empty()) return fail(ErrorCode::invalid_argument, "an empty host");
+  if (host.empty()) return fail(ErrorCode::invalid_argument, "empty host");
   const auto parts = split(host, '.');
   const std::string_view last = parts.back();
   const bool is_number = std::ranges::all_of(last, is_digit) || last.starts_with("0x");
   if (!is_number) return host;
-  if (parts.size() > 4) return fail(ErrorCode::invalid_argument, "an address with too many parts");
+  if (parts.size() > 4) return fail(ErrorCode::invalid_argument, "IPv4 address with too many parts");
   std::uint64_t address = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto number = ipv4_number(parts[i]);
     const bool is_last = i + 1 == parts.size();
     const std::uint64_t most = is_last ? (std::uint64_t{1} << (8 * (5 - parts.size()))) - 1 : 255;
-    if (!number || *number > most) return fail(ErrorCode::invalid_argument, "an address that is none");
+    if (!number || *number > most) return fail(ErrorCode::invalid_argument, "invalid IP address");
     address += is_last ? *number : *number << (8 * (3 - i));
   }
   return boost::asio::ip::address_v4(static_cast<std::uint32_t>(address)).to_string();
@@ -91,7 +91,7 @@ Result<std::string> canonical_host(std::string host) {
 Result<std::string> canonical_ipv6(std::string_view text) {
   boost::system::error_code error;
   const auto address = boost::asio::ip::make_address_v6(std::string(text), error);
-  if (error) return fail(ErrorCode::invalid_argument, "an address that is none");
+  if (error) return fail(ErrorCode::invalid_argument, "invalid IP address");
   if (address.is_v4_mapped()) {
     return boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, address).to_string();
   }
@@ -145,7 +145,7 @@ Result<std::string> resolved(std::string_view path) {
   for (std::size_t i = 0; i < segments.size(); ++i) {
     const bool is_last = i + 1 == segments.size();
     const Dots dots = dots_of(segments[i]);
-    if (hides_dots(segments[i])) return ambiguous("dots between encoded slashes");
+    if (hides_dots(segments[i])) return ambiguous("dot segments between encoded slashes");
     if (dots == Dots::two && !kept.empty()) kept.pop_back();
     if (dots == Dots::none) kept.push_back(segments[i]);
     if (dots != Dots::none && is_last) kept.emplace_back();
@@ -195,16 +195,16 @@ Result<std::string> elsewhere(std::string_view scheme, std::string_view text, st
   const auto end = std::min(after.find_first_of("/\\?#"), after.size());
   const auto at = parse_authority(after.substr(0, end));
   if (!at) return ambiguous(at.error().message);
-  if (end < after.size() && after[end] == '\\') return ambiguous("a backslash after the host");
+  if (end < after.size() && after[end] == '\\') return ambiguous("backslash after the host");
   const UrlParts parts = split_path(after.substr(end));
-  if (parts.path.find('\\') != std::string_view::npos) return ambiguous("a backslash in the path");
+  if (parts.path.find('\\') != std::string_view::npos) return ambiguous("backslash in the path");
   const std::string_view path = parts.path.empty() ? "/" : parts.path;
   // The service first: where both are on one port of this machine, the client can only mean the service.
   if (is_service(*at, scheme, place)) {
     CLOCHE_TRY(const std::string clean, resolved(path));
     if (is_below(clean, place.prefix)) return clean + std::string(parts.rest);
     if (!is_own_server(*at, scheme, place)) {
-      return fail(ErrorCode::protocol, "it redirects to a URL of the service outside its own prefix");
+      return fail(ErrorCode::protocol, "it redirects to a URL of this service outside its own prefix");
     }
   }
   if (is_own_server(*at, scheme, place)) return placed(path, parts.rest, place);
@@ -239,7 +239,7 @@ Result<std::string> relative(std::string url, const ProxyPlace& place) {
   if (path.empty()) return url;  // the same resource
   if (path.starts_with("//")) {
     const bool had_backslash = parts.path.find('\\') != std::string_view::npos;
-    if (had_backslash || path.starts_with("///")) return ambiguous("slashes before the host");
+    if (had_backslash || path.starts_with("///")) return ambiguous("extra slashes before the host");
     return elsewhere("", url, url, place);
   }
   if (path.starts_with('/')) return placed(path, parts.rest, place);
@@ -273,12 +273,12 @@ Result<HostPort> parse_authority(std::string_view text) {
   const bool clear = std::ranges::all_of(text, [](char c) {
     return is_letter(c) || is_digit(c) || std::string_view("-._:[]~").find(c) != std::string_view::npos;
   });
-  if (!clear) return fail(ErrorCode::invalid_argument, "unusual characters in the host");
+  if (!clear) return fail(ErrorCode::invalid_argument, "invalid characters in the host");
   HostPort at;
   std::string_view port;
   if (text.starts_with('[')) {
     const auto end = text.find(']');
-    if (end == std::string_view::npos) return fail(ErrorCode::invalid_argument, "an address that is none");
+    if (end == std::string_view::npos) return fail(ErrorCode::invalid_argument, "invalid IP address");
     CLOCHE_TRY(at.host, canonical_ipv6(text.substr(1, end - 1)));
     port = text.substr(end + 1);
   } else {
@@ -289,11 +289,11 @@ Result<HostPort> parse_authority(std::string_view text) {
     port = text.substr(colon);
   }
   if (port.empty() || port == ":") return at;
-  if (!port.starts_with(':')) return fail(ErrorCode::invalid_argument, "an address that is none");
+  if (!port.starts_with(':')) return fail(ErrorCode::invalid_argument, "invalid IP address");
   port.remove_prefix(1);
   const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), at.port);
   if (error != std::errc() || end != port.data() + port.size() || at.port == 0) {
-    return fail(ErrorCode::invalid_argument, "a port that is none");
+    return fail(ErrorCode::invalid_argument, "invalid port");
   }
   return at;
 }
@@ -331,7 +331,7 @@ Result<std::string> proxied_url(std::string_view given, const ProxyPlace& place)
   const std::string_view text = std::string_view(url).substr(scheme.size() + 1);
   // With fewer or more slashes, or others, it depends on the client whether this is a host or a path.
   const bool has_host = text.starts_with("//") && text.size() > 2 && !is_slash(text[2]);
-  if (!has_host) return ambiguous("no host after the scheme");
+  if (!has_host) return ambiguous("missing host after the scheme");
   return elsewhere(scheme, text, url, place);
 }
 

@@ -64,7 +64,7 @@ json::object error_json(const Error& error) {
   const ErrorAnswer answer = answer_for(error.code);
   json::object body;
   body["code"] = answer.code;
-  body["message"] = answer.status == 500 ? "something failed inside; the log knows more" : to_utf8(error.message);
+  body["message"] = answer.status == 500 ? std::string(internal_error_message) : to_utf8(error.message);
   return body;
 }
 

@@ -21,12 +21,12 @@ constexpr std::size_t subject_text = 200;
 
 constexpr ShapeMember run_file_members[] = {{"content", &shapes::text}, {"content_base64", &shapes::text}};
 constexpr Shape run_file_shape{.kinds = Shape::text | Shape::object,
-                               .wanted = "text, or an object with content or content_base64",
+                               .wanted = "a string, or an object with content or content_base64",
                                .members = run_file_members,
                                .each = &shapes::anything,
                                .most = 8};
 constexpr Shape run_files_shape{
-    .kinds = Shape::object, .wanted = "an object: path to content", .each = &run_file_shape};
+    .kinds = Shape::object, .wanted = "an object that maps paths to content", .each = &run_file_shape};
 constexpr ShapeMember artifact_members[] = {
     {"ignore", &shapes::text}, {"include", &shapes::texts}, {"exclude", &shapes::texts}};
 constexpr Shape artifacts_shape = shapes::object_of(artifact_members);
@@ -49,7 +49,9 @@ Result<std::map<std::string, std::string>> read_env(JsonObject& body) {
     const std::string key(name);
     std::string text(value.get_string());
     if (key.empty() || key.find_first_of(std::string_view("=\0", 2)) != key.npos || text.find('\0') != text.npos) {
-      return refused(body.place_of("env") + ": a name must not be empty or have '=' in it, nor anything a NUL");
+      return refused(
+          body.place_of("env") +
+          ": variable names must be non-empty and must not contain '='; names and values must not contain NUL");
     }
     env.emplace(key, std::move(text));
   }
@@ -58,10 +60,10 @@ Result<std::map<std::string, std::string>> read_env(JsonObject& body) {
 
 Result<std::string> read_file(const json::value& value, const std::string& where) {
   if (value.is_string()) return std::string(value.get_string());
-  if (!value.is_object()) return refused(where + " must be text, or an object with content or content_base64");
+  if (!value.is_object()) return refused(where + " must be a string, or an object with content or content_base64");
   CLOCHE_TRY(JsonObject file, JsonObject::of(value, where));
   const bool has_text = file.has("content");
-  if (has_text == file.has("content_base64")) return refused(where + " needs either content or content_base64");
+  if (has_text == file.has("content_base64")) return refused(where + " must have either content or content_base64");
   CLOCHE_TRY(std::string content, has_text ? file.text("content") : file.base64("content_base64"));
   CLOCHE_CHECK(file.finish());
   return content;
@@ -71,7 +73,7 @@ Result<FileTree> read_files(JsonObject& body) {
   FileTree files;
   const json::value* found = body.find("files");
   if (found == nullptr) return files;
-  if (!found->is_object()) return refused(body.place_of("files") + " must be an object: path to content");
+  if (!found->is_object()) return refused(body.place_of("files") + " must be an object that maps paths to content");
   for (const auto& [path, value] : found->get_object()) {
     CLOCHE_TRY(files[std::string(path)], read_file(value, body.place_of("files")));
   }
@@ -81,7 +83,7 @@ Result<FileTree> read_files(JsonObject& body) {
 
 Result<std::string> read_input(JsonObject& body) {
   if (!body.has("stdin_base64")) return body.text("stdin", "");
-  if (body.has("stdin")) return refused("the body: stdin or stdin_base64, one of the two");
+  if (body.has("stdin")) return refused("the body: send stdin or stdin_base64, not both");
   return body.base64("stdin_base64");
 }
 
@@ -127,16 +129,16 @@ Status read_common(JsonObject& body, RunCall& call) {
   CLOCHE_TRY(call.context, body.text("context", ""));
   CLOCHE_CHECK(body.finish());
   if (call.context.empty()) return {};
-  if (background) return refused("the body: a context runs nothing in the background");
+  if (background) return refused("the body: background is not available in a context");
   if (!call.request.env.empty() || !call.request.files.empty() || !call.request.work_dir.empty()) {
-    return refused("the body: env, files and work_dir are not for a context, which keeps its own");
+    return refused("the body: env, files and work_dir cannot be set in a context, which keeps its own");
   }
   return {};
 }
 
 Status check_no_nul(std::string_view text, std::string_view field) {
   if (text.find('\0') == text.npos) return {};
-  return refused("the body: " + std::string(field) + " must not have a NUL in it");
+  return refused("the body: " + std::string(field) + " must not contain NUL");
 }
 
 Result<std::uint64_t> read_whole(const http::Query& query, std::string_view name, std::uint64_t usual,
@@ -217,7 +219,7 @@ Result<RunCall> read_bash_body(const json::value& value) {
   call.request.what = std::move(line);
   CLOCHE_CHECK(read_common(body, call));
   if (pipefail && !call.context.empty()) {
-    return refused("the body: pipefail is not for a context, which keeps its own options: run 'set -o pipefail' in it");
+    return refused("the body: pipefail cannot be set in a context; run 'set -o pipefail' in it instead");
   }
   return call;
 }
@@ -267,7 +269,7 @@ Result<EventPlace> parse_event_id(std::string_view text) {
   const std::string_view number = dash == text.npos ? std::string_view() : text.substr(dash + 1);
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), place.position);
   if (dash == text.npos || number.empty() || error != std::errc() || end != number.data() + number.size()) {
-    return refused("Last-Event-ID is not the id of an event of a run");
+    return refused("Last-Event-ID is not a valid event id");
   }
   place.run = std::string(text.substr(0, dash));
   return place;

@@ -74,7 +74,7 @@ TEST(ExecuteBody, Nonsense_IsRefusedByTheFieldsName) {
       {R"({"code": "", "session_id": "s", "background": "yes"})", "background"},
       {R"({"code": "", "session_id": "s", "comand": ""})", "comand"},
       {R"({"code": "", "session_id": "s", "context": "c", "background": true})", "context"},
-      {R"({"code": "", "session_id": "s", "stdin": "", "stdin_base64": ""})", "one of the two"},
+      {R"({"code": "", "session_id": "s", "stdin": "", "stdin_base64": ""})", "not both"},
       {R"({"code": "", "session_id": "s", "stdin_base64": "?"})", "stdin_base64"},
       {R"({"code": "", "session_id": "s", "pipefail": true})", "pipefail"},
       {R"({"code": "", "session_id": "s", "artifacts": []})", "artifacts"},

@@ -41,7 +41,7 @@ class StopUnlessEnded {
   explicit StopUnlessEnded(std::shared_ptr<Run> run) : run_(std::move(run)) {}
   StopUnlessEnded(const StopUnlessEnded&) = delete;
   StopUnlessEnded& operator=(const StopUnlessEnded&) = delete;
-  ~StopUnlessEnded() { run_->stop("the client has gone"); }
+  ~StopUnlessEnded() { run_->stop("the client disconnected"); }
 
  private:
   std::shared_ptr<Run> run_;
@@ -220,7 +220,7 @@ Task<Status> events(SessionStore& store, Call& call) {
   EventPlace from{run->id(), 0};
   if (const auto last_seen = call.exchange.field("Last-Event-ID"); !last_seen.empty()) {
     CLOCHE_CO_TRY(from, parse_event_id(last_seen));
-    if (from.run != run->id()) co_return fail(ErrorCode::invalid_argument, "Last-Event-ID is of another run");
+    if (from.run != run->id()) co_return fail(ErrorCode::invalid_argument, "Last-Event-ID belongs to another run");
   }
   CLOCHE_CO_TRY(const session::Admission following, opened.use->admit_stream());
   auto served = co_await stream_run(call, std::move(run), std::move(opened.place), from.position);

@@ -63,7 +63,8 @@ Result<session::EndMode> read_mode(const http::Query& query) {
   const auto mode = query.find("mode").value_or("cut");
   if (mode == "cut") return session::EndMode::cut;
   if (mode == "wait") return session::EndMode::wait;
-  return fail(ErrorCode::invalid_argument, "mode must be 'cut' (calls under way fail) or 'wait' (they finish first)");
+  return fail(ErrorCode::invalid_argument,
+              "mode must be 'cut' (running calls fail) or 'wait' (running calls finish first)");
 }
 
 Task<Status> end(SessionStore& store, Call& call) {

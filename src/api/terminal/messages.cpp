@@ -85,8 +85,9 @@ Result<TerminalOptions> read_terminal_options(const http::Query& query) {
   TerminalOptions options;
   for (const auto& [name, value] : query.items()) {
     const bool known = name == "rows" || name == "cols" || name == "command";
-    if (!known) return fail(ErrorCode::invalid_argument, "query: there are rows, cols and command, and no others");
-    if (query.count(name) > 1) return fail(ErrorCode::invalid_argument, "query: " + name + " is there twice");
+    if (!known)
+      return fail(ErrorCode::invalid_argument, "query: unknown parameter; known parameters: rows, cols, command");
+    if (query.count(name) > 1) return fail(ErrorCode::invalid_argument, "query: " + name + " is given twice");
   }
   CLOCHE_TRY(options.size.rows, size_in(query, "rows", options.size.rows));
   CLOCHE_TRY(options.size.columns, size_in(query, "cols", options.size.columns));
@@ -108,8 +109,8 @@ std::string exit_message(const Outcome& outcome, std::string_view reason) {
 
 std::string terminal_error_message(const Error& error) {
   const ErrorAnswer answer = answer_for(error.code);
-  return terminal_error_message(answer.code, answer.status == 500 ? "something failed inside; the log knows more"
-                                                                  : std::string_view(error.message));
+  return terminal_error_message(answer.code,
+                                answer.status == 500 ? internal_error_message : std::string_view(error.message));
 }
 
 std::string terminal_error_message(std::string_view code, std::string_view words) {

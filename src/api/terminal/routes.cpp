@@ -80,7 +80,7 @@ class Terminal {
         hold_.reset();
         const std::string told = terminal_error_message(next.error());
         CLOCHE_CO_CHECK(co_await socket_.write(http::MessageKind::text, told));
-        co_return co_await socket_.close(failed_inside, "the terminal is lost");
+        co_return co_await socket_.close(failed_inside, "the connection to the terminal was lost");
       }
       if (const auto* outcome = std::get_if<Outcome>(&*next)) {
         hold_.reset();
@@ -120,13 +120,13 @@ class Terminal {
 
   Task<> watch_idle(std::chrono::steady_clock::duration idle) {
     while (Deadline::Clock::now() - last_ < idle) co_await pause_for(idle - (Deadline::Clock::now() - last_));
-    end_program(normal_end, "nothing happened for too long");
+    end_program(normal_end, "idle timeout");
     co_await for_ever();
   }
 
   Task<> watch_server(http::Exchange& exchange) {
     co_await exchange.wait_until_server_stops();
-    end_program(normal_end, "the server stops");
+    end_program(normal_end, "the server is stopping");
     co_await for_ever();
   }
 

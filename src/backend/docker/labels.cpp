@@ -39,7 +39,7 @@ Result<LabelMap> for_sandbox(const SandboxSpec& spec, const SandboxId& id, const
   for (const auto& [name, value] : all) {
     if (name.empty() || name.starts_with("cloche.")) {
       return fail(ErrorCode::invalid_argument,
-                  "a label cannot be named '" + name + "': names with cloche. are Cloche's own");
+                  "invalid label name '" + name + "': names starting with cloche. are reserved");
     }
   }
   // The engine is told everything in JSON, which knows no other bytes: it would change them without a word.

@@ -58,10 +58,10 @@ http::Response answer(unsigned status, std::string body) {
 }
 
 TEST(AnswerError, WhatToDo_IsSaid) {
-  const std::string body = R"({"error":{"code":"unauthenticated","message":"a token is needed","request_id":"r1"}})";
+  const std::string body = R"({"error":{"code":"unauthenticated","message":"missing token","request_id":"r1"}})";
   const Error without = error_of_answer(answer(401, body), Shown::no_token);
   EXPECT_EQ(without.code, ErrorCode::permission_denied);
-  EXPECT_THAT(without.message, testing::StartsWith("a token is needed; make a token with `cloche token create"));
+  EXPECT_THAT(without.message, testing::StartsWith("missing token; make a token with `cloche token create"));
   EXPECT_THAT(error_of_answer(answer(401, body), Shown::token).message, HasSubstr("may have been revoked"));
   EXPECT_THAT(error_of_answer(answer(403, body), Shown::token).message, Not(HasSubstr("role admin")));
   const std::string of_other = R"({"error":{"code":"permission_denied","message":"another tenant's"}})";

@@ -11,8 +11,8 @@ bool has_no_body(unsigned status) { return status < 200 || status == 204 || stat
 }  // namespace
 
 Result<std::string> Answer::start(unsigned status, const Fields& fields, AnswerFraming framing, std::uint64_t length) {
-  if (begun()) return fail(ErrorCode::internal, "the request has been answered already");
-  if (status < 200) return fail(ErrorCode::invalid_argument, "not the status of an answer: " + std::to_string(status));
+  if (begun()) return fail(ErrorCode::internal, "the request has already been answered");
+  if (status < 200) return fail(ErrorCode::invalid_argument, "not a final response status: " + std::to_string(status));
   const bool goes_on = framing != AnswerFraming::to_the_end && to_.may_go_on();
   std::string_view connection = "close";
   if (goes_on) connection = to_.version == Version::http_1_0 ? "keep-alive" : "";
@@ -27,7 +27,8 @@ Result<std::string> Answer::start(unsigned status, const Fields& fields, AnswerF
 }
 
 Task<Status> Answer::respond(unsigned status, const Fields& fields, std::string_view body) {
-  if (has_no_body(status) && !body.empty()) co_return fail(ErrorCode::invalid_argument, "this status has no body");
+  if (has_no_body(status) && !body.empty())
+    co_return fail(ErrorCode::invalid_argument, "a response with this status has no body");
   const auto framing = has_no_body(status) ? AnswerFraming::none : AnswerFraming::length;
   CLOCHE_CO_TRY(std::string bytes, start(status, fields, framing, body.size()));
   // Head and body together, unless the copy costs more than the packet.
@@ -50,11 +51,14 @@ Task<Status> Answer::begin(unsigned status, const Fields& fields, std::optional<
 }
 
 Task<Status> Answer::write(std::string_view piece) {
-  if (stage_ != Stage::streaming) co_return fail(ErrorCode::internal, "the answer has not begun, or has ended");
+  if (stage_ != Stage::streaming)
+    co_return fail(ErrorCode::internal, "the response has not begun or has already ended");
   if (piece.empty()) co_return Status{};
-  if (framing_ == AnswerFraming::none) co_return fail(ErrorCode::invalid_argument, "this status has no body");
+  if (framing_ == AnswerFraming::none)
+    co_return fail(ErrorCode::invalid_argument, "a response with this status has no body");
   if (framing_ == AnswerFraming::length) {
-    if (piece.size() > left_) co_return fail(ErrorCode::internal, "the answer is longer than it was said to be");
+    if (piece.size() > left_)
+      co_return fail(ErrorCode::internal, "the response body is longer than its Content-Length");
     left_ -= piece.size();
   }
   if (to_.is_head) co_return Status{};
@@ -65,9 +69,10 @@ Task<Status> Answer::write(std::string_view piece) {
 }
 
 Task<Status> Answer::end() {
-  if (stage_ != Stage::streaming) co_return fail(ErrorCode::internal, "the answer has not begun, or has ended");
+  if (stage_ != Stage::streaming)
+    co_return fail(ErrorCode::internal, "the response has not begun or has already ended");
   const bool short_of_it = framing_ == AnswerFraming::length && left_ > 0;
-  if (short_of_it) co_return fail(ErrorCode::internal, "the answer is shorter than it was said to be");
+  if (short_of_it) co_return fail(ErrorCode::internal, "the response body is shorter than its Content-Length");
   if (framing_ == AnswerFraming::chunked && !to_.is_head) {
     const std::string_view last = "0\r\n\r\n";
     CLOCHE_CO_CHECK(co_await wire_.write(last));
@@ -84,7 +89,7 @@ Task<Status> Answer::switch_protocols(const Fields& fields) {
 }
 
 Status Answer::hand_over(unsigned status) {
-  if (begun()) return fail(ErrorCode::internal, "the request has been answered already");
+  if (begun()) return fail(ErrorCode::internal, "the request has already been answered");
   status_ = status;
   stage_ = Stage::switched;
   return {};

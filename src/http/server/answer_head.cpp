@@ -40,16 +40,17 @@ const std::string& date_now() {
 
 Result<std::string> serialise_answer_head(const AnswerHead& head) {
   if (head.status < 100 || head.status > 599) {
-    return fail(ErrorCode::invalid_argument, "not an HTTP status: " + std::to_string(head.status));
+    return fail(ErrorCode::invalid_argument, "invalid HTTP status: " + std::to_string(head.status));
   }
   const auto reason = boost::beast::http::obsolete_reason(boost::beast::http::int_to_status(head.status));
   std::string text = "HTTP/1.1 " + std::to_string(head.status) + " ";
   text.append(reason.data(), reason.size()).append("\r\nDate: ").append(date_now()).append("\r\n");
   for (const auto& [name, value] : head.fields) {
     if (!is_token(name) || !is_field_value(value)) {
-      return fail(ErrorCode::invalid_argument, "not an HTTP field: '" + name + "'");
+      return fail(ErrorCode::invalid_argument, "invalid HTTP header field: '" + name + "'");
     }
-    if (is_one_of(ours, name)) return fail(ErrorCode::invalid_argument, "the server's own field: " + name);
+    if (is_one_of(ours, name))
+      return fail(ErrorCode::invalid_argument, "header field reserved for the server: " + name);
     text.append(name).append(": ").append(value).append("\r\n");
   }
   if (!head.request_id.empty()) text.append("X-Request-Id: ").append(head.request_id).append("\r\n");

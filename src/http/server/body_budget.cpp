@@ -49,13 +49,13 @@ std::optional<Refusal> BodyShare::take(std::uint64_t bytes) {
   if (account_ && lacks(account_->used, account_->most)) {
     account_->pressed_until = Deadline::after(pressure);
     ++budget_->refused_;
-    return Refusal{429, "the tenant's requests in flight hold all of the " + to_string(account_->most) +
-                            " that their bodies may have; retry when some are done"};
+    return Refusal{429, "the bodies of the tenant's requests in flight use all of its " + to_string(account_->most) +
+                            "; retry when some of them are done"};
   }
   if (lacks(budget_->used_, budget_->most_)) {
     budget_->pressed_until_ = Deadline::after(pressure);
     ++budget_->refused_;
-    return Refusal{503, "the server holds as many bytes of bodies as it may; retry soon"};
+    return Refusal{503, "the server's limit for request bodies in memory is reached; retry soon"};
   }
   charge(bytes, cost);
   return std::nullopt;

@@ -56,7 +56,7 @@ OrRefusal<std::size_t> BodyDecoder::feed(std::string_view bytes, std::string& in
       ++framing_;
     }
   }
-  if (framing_ > free_framing && framing_ > content_) return refuse(400, "the body's chunks are too small");
+  if (framing_ > free_framing && framing_ > content_) return refuse(400, "the chunks of the body are too small");
   return used;
 }
 
@@ -68,32 +68,32 @@ OrRefusal<void> BodyDecoder::take_framing(char c) {
       if (c == '\r') {
         state_ = State::size_line_feed;
       } else if (is_control(c) || ++line_length_ > longest_size_line) {
-        return refuse(400, "a chunk with an extension that cannot be");
+        return refuse(400, "invalid chunk extension");
       }
       return {};
     case State::size_line_feed:
-      if (c != '\n') return refuse(400, "a chunk's size that does not end its line");
+      if (c != '\n') return refuse(400, "unexpected characters after the chunk size");
       state_ = left_ > 0 ? State::data : State::trailer;
       return {};
     case State::data_return:
-      if (c != '\r') return refuse(400, "a chunk longer than its size");
+      if (c != '\r') return refuse(400, "chunk longer than its size");
       state_ = State::data_line_feed;
       return {};
     case State::data_line_feed:
-      if (c != '\n') return refuse(400, "a chunk longer than its size");
+      if (c != '\n') return refuse(400, "chunk longer than its size");
       state_ = State::size_first_digit;
       return {};
     case State::trailer:
       if (c == '\r') {
         state_ = State::trailer_line_feed;
       } else if (is_control(c) || ++trailers_size_ > longest_trailers) {
-        return refuse(400, "trailers too long or with control characters");
+        return refuse(400, "trailers are too long or contain control characters");
       } else {
         trailer_ += c;
       }
       return {};
     case State::trailer_line_feed:
-      if (c != '\n') return refuse(400, "a carriage return without a line feed");
+      if (c != '\n') return refuse(400, "carriage return without line feed");
       return end_trailer();
     case State::plain:
     case State::data:
@@ -105,20 +105,20 @@ OrRefusal<void> BodyDecoder::take_framing(char c) {
 OrRefusal<void> BodyDecoder::take_size(char c) {
   const int digit = hex_value(c);
   if (state_ == State::size_first_digit) {
-    if (digit < 0) return refuse(400, "a chunk without a size");
+    if (digit < 0) return refuse(400, "missing chunk size");
     left_ = 0;
     line_length_ = 0;
     state_ = State::size;
   }
   if (digit >= 0) {
     left_ = left_ * 16 + static_cast<std::uint64_t>(digit);
-    if (++line_length_ > 16 || left_ > largest_chunk) return refuse(400, "a chunk larger than anything");
+    if (++line_length_ > 16 || left_ > largest_chunk) return refuse(400, "chunk size too large");
   } else if (c == '\r') {
     state_ = State::size_line_feed;
   } else if (c == ';') {
     state_ = State::extension;
   } else {
-    return refuse(400, "a chunk's size that is no number");
+    return refuse(400, "invalid chunk size");
   }
   return {};
 }

@@ -74,8 +74,8 @@ Task<Result<std::string>> BodyReader::next_piece() {
     inflow.consume(*used);
     if (!piece.empty() || decoder_.done()) co_return piece;
     if (inflow.ended())
-      co_return give_up(ErrorCode::unavailable, 400, "the client went away in the middle of the body");
-    if (waited_ >= window()) co_return give_up(ErrorCode::timeout, 408, "the body comes too slowly");
+      co_return give_up(ErrorCode::unavailable, 400, "the client disconnected in the middle of the body");
+    if (waited_ >= window()) co_return give_up(ErrorCode::timeout, 408, "the body arrives too slowly");
     const auto before = Deadline::Clock::now();
     Deadline deadline = Deadline::after(window() - waited_);
     if (share_.holds_any()) deadline = deadline.sooner(Deadline::after(between_looks));

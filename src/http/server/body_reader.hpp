@@ -41,7 +41,7 @@ class BodyReader {
   Task<Status> ask_to_continue();
   std::unexpected<Error> give_up(ErrorCode code, unsigned status, std::string why);
   std::unexpected<Error> too_long() {
-    return give_up(ErrorCode::limit_reached, 413, "the body is longer than " + to_string(most_));
+    return give_up(ErrorCode::limit_reached, 413, "the body is larger than " + to_string(most_));
   }
   Deadline::Clock::duration window() const;
   void note_progress();

@@ -138,7 +138,8 @@ Task<Status> Exchange::write(std::string_view piece) { return parts_->answer.wri
 Task<Status> Exchange::end() { return parts_->answer.end(); }
 
 Task<Result<std::unique_ptr<Stream>>> Exchange::switch_protocols(Fields fields) {
-  if (!parts_->body.done()) co_return fail(ErrorCode::invalid_argument, "switch protocols: the request has a body");
+  if (!parts_->body.done())
+    co_return fail(ErrorCode::invalid_argument, "cannot switch protocols: the request has a body");
   CLOCHE_CO_CHECK(co_await parts_->answer.switch_protocols(fields));
   co_return std::make_unique<WireStream>(parts_->wire);
 }

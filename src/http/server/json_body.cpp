@@ -50,7 +50,7 @@ Status check_json_type(std::string_view content_type) {
     const std::string_view parameter = take_part(rest);
     const bool other_charset = same_word(parameter.substr(0, 8), "charset=") &&
                                !same_word(parameter, "charset=utf-8") && !same_word(parameter, "charset=\"utf-8\"");
-    if (other_charset) return fail(ErrorCode::unsupported, "JSON in another charset than UTF-8");
+    if (other_charset) return fail(ErrorCode::unsupported, "the charset of JSON must be UTF-8");
   }
   return {};
 }

@@ -19,7 +19,7 @@ using Listeners = std::vector<std::unique_ptr<Listener>>;
 
 Error accept_error(const boost::system::error_code& code) {
   const bool closed = code == asio::error::operation_aborted || code == asio::error::bad_descriptor;
-  if (closed) return Error{ErrorCode::cancelled, "accept: closed"};
+  if (closed) return Error{ErrorCode::cancelled, "accept: the listener is closed"};
   return errno_error("accept", code.value());
 }
 
@@ -117,7 +117,7 @@ class UnixListener final : public Listener {
     ucred credentials{};
     socklen_t size = sizeof credentials;
     if (::getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) {
-      co_return fail_errno("accept: ask for the peer's credentials");
+      co_return fail_errno("accept: read the peer's credentials");
     }
     Arrival arrival;
     arrival.peer.process = Peer::Process{credentials.pid, credentials.uid, credentials.gid};

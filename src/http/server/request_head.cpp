@@ -23,8 +23,8 @@ OrRefusal<Version> parse_version(std::string_view text) {
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   const bool well_formed =
       text.size() == 8 && text.starts_with("HTTP/") && is_digit(text[5]) && text[6] == '.' && is_digit(text[7]);
-  if (well_formed) return refuse(505, "HTTP/1.1 and HTTP/1.0 are spoken here");
-  return refuse(400, "the request line does not end with a version of HTTP");
+  if (well_formed) return refuse(505, "unsupported HTTP version; use HTTP/1.1 or HTTP/1.0");
+  return refuse(400, "the request line does not end with an HTTP version");
 }
 
 // All that one name has, for the fields that decide where a request ends and whom it is for.
@@ -49,9 +49,9 @@ OrRefusal<Framing> parse_framing(const Fields& fields, Version version) {
   Framing framing;
   if (coding.count > 0) {
     if (length.count > 0) return refuse(400, "both Content-Length and Transfer-Encoding");
-    if (version == Version::http_1_0) return refuse(400, "HTTP/1.0 has no Transfer-Encoding");
+    if (version == Version::http_1_0) return refuse(400, "Transfer-Encoding is not allowed in HTTP/1.0");
     if (coding.count > 1 || !same_word(coding.value, "chunked")) {
-      return refuse(400, "a Transfer-Encoding other than chunked");
+      return refuse(400, "unsupported Transfer-Encoding; only chunked is supported");
     }
     framing.chunked = true;
   } else if (length.count > 0) {
@@ -59,7 +59,7 @@ OrRefusal<Framing> parse_framing(const Fields& fields, Version version) {
     std::uint64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     const bool is_number = error == std::errc() && end == text.data() + text.size() && text.size() <= 18;
-    if (length.count > 1 || !is_number) return refuse(400, "Content-Length is not one number");
+    if (length.count > 1 || !is_number) return refuse(400, "Content-Length must be a single number");
     framing.length = value;
   }
   return framing;
@@ -75,12 +75,12 @@ bool is_host(std::string_view text) {
 
 OrRefusal<void> check_host(const Fields& fields, Version version) {
   const auto host = occurrences(fields, "Host");
-  if (host.count > 1) return refuse(400, "more than one Host");
+  if (host.count > 1) return refuse(400, "more than one Host header");
   if (host.count == 0) {
     if (version == Version::http_1_0) return {};
-    return refuse(400, "no Host");
+    return refuse(400, "missing Host header");
   }
-  if (!is_host(host.value)) return refuse(400, "a Host that names none");
+  if (!is_host(host.value)) return refuse(400, "invalid Host header");
   return {};
 }
 
@@ -93,12 +93,12 @@ OrRefusal<std::string> origin_form(std::string_view target, std::string_view met
     target.remove_prefix(scheme.size());
     const auto end = std::min(target.find_first_of("/?"), target.size());
     if (!same_word(target.substr(0, end), occurrences(fields, "Host").value)) {
-      return refuse(400, "the target names another host than Host");
+      return refuse(400, "the request target and the Host header name different hosts");
     }
     target.remove_prefix(end);
     return target.starts_with('/') ? std::string(target) : "/" + std::string(target);
   }
-  return refuse(400, "the target is neither a path nor a URL of this server");
+  return refuse(400, "the request target must be a path or an http URL of this server");
 }
 
 bool wants_to_go_on(const Fields& fields, Version version) {
@@ -115,11 +115,11 @@ bool wants_to_go_on(const Fields& fields, Version version) {
 
 OrRefusal<std::optional<std::size_t>> HeadFinder::find(std::string_view bytes) {
   for (; seen_ < bytes.size(); ++seen_) {
-    if (seen_ >= limits_.size.count) return refuse(lines_ == 0 ? 414 : 431, "the head is too long");
+    if (seen_ >= limits_.size.count) return refuse(lines_ == 0 ? 414 : 431, "the request head is too long");
     const auto c = static_cast<unsigned char>(bytes[seen_]);
     if (c == '\r') {
       if (seen_ + 1 == bytes.size()) return std::nullopt;
-      if (bytes[seen_ + 1] != '\n') return refuse(400, "a carriage return without a line feed");
+      if (bytes[seen_ + 1] != '\n') return refuse(400, "carriage return without line feed");
       const std::size_t length = seen_ - line_start_;
       ++seen_;
       line_start_ = seen_ + 1;
@@ -127,9 +127,9 @@ OrRefusal<std::optional<std::size_t>> HeadFinder::find(std::string_view bytes) {
       auto ended = end_line(length);
       if (!ended) return std::unexpected(std::move(ended).error());
     } else if (c == '\n') {
-      return refuse(400, "a line feed without a carriage return");
+      return refuse(400, "line feed without carriage return");
     } else if ((c < 0x20 && c != '\t') || c == 0x7f) {
-      return refuse(400, "a control character in the head");
+      return refuse(400, "control character in the request head");
     }
     if (lines_ == 0 && seen_ - line_start_ > limits_.request_line.count && seen_ >= line_start_) {
       return refuse(414, "the request line is too long");
@@ -141,23 +141,24 @@ OrRefusal<std::optional<std::size_t>> HeadFinder::find(std::string_view bytes) {
 OrRefusal<void> HeadFinder::end_line(std::size_t length) {
   if (length == 0) {
     // Some clients send a line's end too many after a body; more than one of them is no accident.
-    if (skipped_empty_line_) return refuse(400, "empty lines in the place of a request");
+    if (skipped_empty_line_) return refuse(400, "too many empty lines before the request line");
     skipped_empty_line_ = true;
     return {};
   }
   // The request line is one, and the fields follow.
-  if (++lines_ > limits_.fields + 1) return refuse(431, "too many fields");
+  if (++lines_ > limits_.fields + 1) return refuse(431, "too many header fields");
   return {};
 }
 
 OrRefusal<std::pair<std::string, std::string>> parse_field(std::string_view line) {
-  if (line.starts_with(' ') || line.starts_with('\t')) return refuse(400, "a field that goes on in the next line");
+  if (line.starts_with(' ') || line.starts_with('\t'))
+    return refuse(400, "header fields must not be folded over several lines");
   const auto colon = line.find(':');
-  if (colon == std::string_view::npos) return refuse(400, "a field without a colon");
+  if (colon == std::string_view::npos) return refuse(400, "header field without a colon");
   const std::string_view name = line.substr(0, colon);
   const std::string_view value = without_blanks_around(line.substr(colon + 1));
-  if (!is_token(name)) return refuse(400, "a field whose name is none");
-  if (!is_field_value(value)) return refuse(400, "a field with a control character");
+  if (!is_token(name)) return refuse(400, "invalid header field name");
+  if (!is_field_value(value)) return refuse(400, "control character in a header field");
   return std::pair(std::string(name), std::string(value));
 }
 
@@ -167,10 +168,10 @@ OrRefusal<RequestHead> parse_head(std::string_view head) {
   const std::string_view line = take_line(head);
   const auto first = line.find(' ');
   const auto last = line.rfind(' ');
-  if (first == std::string_view::npos || first == last) return refuse(400, "not a request line");
+  if (first == std::string_view::npos || first == last) return refuse(400, "invalid request line");
   const std::string_view target = line.substr(first + 1, last - first - 1);
   request.method = line.substr(0, first);
-  if (!is_token(request.method) || request.method.size() > longest_method) return refuse(400, "not a method");
+  if (!is_token(request.method) || request.method.size() > longest_method) return refuse(400, "invalid method");
   auto version = parse_version(line.substr(last + 1));
   if (!version) return std::unexpected(std::move(version).error());
   request.version = *version;
@@ -197,7 +198,8 @@ OrRefusal<RequestHead> parse_head(std::string_view head) {
   request.keeps_alive = wants_to_go_on(request.fields, *version);
   const auto expectation = occurrences(request.fields, "Expect");
   if (expectation.count > 0 && *version == Version::http_1_1) {
-    if (expectation.count > 1 || !same_word(expectation.value, "100-continue")) return refuse(417, "an odd Expect");
+    if (expectation.count > 1 || !same_word(expectation.value, "100-continue"))
+      return refuse(417, "unsupported Expect header");
     request.expects_continue = request.framing.chunked || request.framing.length.value_or(0) > 0;
   }
   return request;

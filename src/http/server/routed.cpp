@@ -14,7 +14,7 @@ Task<> serve(std::shared_ptr<const Router<RouteHandler>> router, Exchange& excha
   Fields fields;
   if (!match.allowed.empty()) fields.emplace_back("Allow", match.allowed);
   const unsigned status = match.allowed.empty() ? 404 : 405;
-  std::string why = match.allowed.empty() ? "nothing is at this path" : "this path has other methods";
+  std::string why = match.allowed.empty() ? "no such route" : "method not allowed for this route";
   co_await exchange.refuse(status, std::move(why), std::move(fields));
 }
 

@@ -23,7 +23,7 @@ std::string_view PathParameters::operator[](std::string_view name) const {
 
 PathPattern::PathPattern(std::string_view text) : text_(text) {
   const auto refuse_if = [&](bool wrong) {
-    if (wrong) throw std::logic_error("not a pattern of paths: " + text_);
+    if (wrong) throw std::logic_error("invalid route pattern: " + text_);
   };
   refuse_if(!text.starts_with('/'));
   text.remove_prefix(1);

@@ -74,9 +74,9 @@ class Router {
     PathPattern parsed(pattern);
     for (auto& route : routes_) {
       if (!route.pattern.same_paths(parsed)) continue;
-      if (route.pattern.text() != parsed.text()) throw std::logic_error("one path, two patterns: " + parsed.text());
+      if (route.pattern.text() != parsed.text()) throw std::logic_error("two patterns for one path: " + parsed.text());
       const bool added = route.methods.emplace(std::move(method), std::move(serves)).second;
-      if (!added) throw std::logic_error("route added twice: " + parsed.text());
+      if (!added) throw std::logic_error("duplicate route: " + parsed.text());
       return;
     }
     routes_.push_back(Route{std::move(parsed), {}});

@@ -64,7 +64,7 @@ struct Server::Impl {
       if (arrival.error().code == ErrorCode::cancelled) co_return;
       // Of what the machine is short of now, some may be given back soon.
       if (quiet_until.passed()) {
-        log::warn("clients wait: {}", arrival.error().message);
+        log::warn("cannot accept connections: {}", arrival.error().message);
         quiet_until = Deadline::after(between_warnings);
       }
       co_await pause_for(std::chrono::milliseconds(100));
@@ -88,7 +88,7 @@ struct Server::Impl {
     ++state->counts.refused_connections;
     // Without an answer where one would cost a handshake.
     if (!shared->stream || leaving.size() >= most_turned_away) return;
-    leaving.spawn("turned away", [this, shared] { return turn_away(shared); });
+    leaving.spawn("connection refused", [this, shared] { return turn_away(shared); });
   }
 
   Task<> greet(std::shared_ptr<Arrival> arrival, std::shared_ptr<Counted> counted) {

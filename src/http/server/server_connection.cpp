@@ -15,7 +15,7 @@ std::string describe(const std::exception_ptr& thrown) {
   } catch (const std::exception& e) {
     return e.what();
   } catch (...) {
-    return "something that is no exception";
+    return "an unknown exception";
   }
 }
 
@@ -213,7 +213,7 @@ Task<OrRefusal<std::optional<RequestHead>>> ServerConnection::read_head(Position
     }
     const bool idle_at_the_end = !begun && (state_->stopping || deadline.passed());
     if (inflow.ended() || idle_at_the_end || gives_way_) co_return std::nullopt;
-    if (deadline.passed()) co_return http::refuse(408, "the request comes too slowly");
+    if (deadline.passed()) co_return http::refuse(408, "the request arrives too slowly");
     co_await inflow.wait(deadline);
   }
 }
@@ -250,7 +250,7 @@ Task<bool> ServerConnection::serve_one(RequestHead head) {
   if (!parts.answer.complete()) {
     // The client must not take what it has for all of it.
     if (!wire_->broken() && !thrown && !parts.broken_off) {
-      log::error("request {}: {} {}: the handler left its answer unfinished", parts.request_id, parts.head.method,
+      log::error("request {}: {} {}: the handler did not finish its response", parts.request_id, parts.head.method,
                  path);
     }
     wire_->close();

@@ -8,7 +8,7 @@ Result<std::string> serialise_event(const ServerEvent& event) {
   using namespace std::string_view_literals;
   const bool one_line = event.name.find_first_of("\r\n\0"sv) == std::string::npos &&
                         event.id.find_first_of("\r\n\0"sv) == std::string::npos;
-  if (!one_line) return fail(ErrorCode::invalid_argument, "an event whose name or id is more than a line");
+  if (!one_line) return fail(ErrorCode::invalid_argument, "event names and ids must not contain line breaks");
   std::string text;
   text.reserve(event.data.size() + 64);
   if (!event.name.empty()) text.append("event: ").append(event.name).append("\n");

@@ -48,12 +48,12 @@ OrRefusal<std::string> decode(std::string_view text, Plus plus) {
     } else {
       const int high = i + 2 < text.size() ? hex_value(text[i + 1]) : -1;
       const int low = i + 2 < text.size() ? hex_value(text[i + 2]) : -1;
-      if (high < 0 || low < 0) return refuse(400, "a percent sign without two hexadecimal digits");
+      if (high < 0 || low < 0) return refuse(400, "percent sign without two hexadecimal digits");
       decoded += static_cast<char>(high * 16 + low);
       i += 2;
     }
   }
-  if (!is_text(decoded)) return refuse(400, "the target is not UTF-8 or has a NUL in it");
+  if (!is_text(decoded)) return refuse(400, "the request target is not UTF-8 or contains NUL");
   return decoded;
 }
 
@@ -66,7 +66,7 @@ OrRefusal<Target> parse_target(std::string_view text) {
     return target;
   }
   const bool printable = std::ranges::all_of(text, [](unsigned char c) { return c > 0x20 && c < 0x7f && c != '#'; });
-  if (!text.starts_with('/') || !printable) return refuse(400, "not a path");
+  if (!text.starts_with('/') || !printable) return refuse(400, "invalid path");
   const auto question = std::min(text.find('?'), text.size());
   target.path = text.substr(0, question);
   target.query = text.substr(std::min(question + 1, text.size()));
@@ -75,7 +75,7 @@ OrRefusal<Target> parse_target(std::string_view text) {
     const auto slash = rest.find('/');
     auto segment = decode(rest.substr(0, slash), Plus::stays);
     if (!segment) return std::unexpected(std::move(segment).error());
-    if (*segment == "." || *segment == "..") return refuse(400, "a path with dots for a segment");
+    if (*segment == "." || *segment == "..") return refuse(400, "path contains a dot segment");
     target.segments.push_back(std::move(*segment));
     if (slash == std::string_view::npos) return target;
     rest.remove_prefix(slash + 1);

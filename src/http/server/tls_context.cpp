@@ -35,7 +35,7 @@ Result<std::shared_ptr<asio::ssl::context>> make_tls_context(const ServerCertifi
   context->use_private_key_file(certificate.key, asio::ssl::context::pem, code);
   if (code) return failed("key " + certificate.key);
   if (SSL_CTX_check_private_key(native) != 1) {
-    return fail(ErrorCode::invalid_argument, "TLS: key " + certificate.key + " does not fit " + certificate.chain);
+    return fail(ErrorCode::invalid_argument, "TLS: key " + certificate.key + " does not match " + certificate.chain);
   }
   return context;
 }

@@ -20,7 +20,7 @@ Result<sockaddr_un> address_of(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const bool fits = !path.empty() && path.size() < sizeof address.sun_path && path.find('\0') == std::string::npos;
-  if (!fits) return fail(ErrorCode::invalid_argument, "not the path of a unix socket: " + path);
+  if (!fits) return fail(ErrorCode::invalid_argument, "invalid Unix socket path: " + path);
   std::memcpy(address.sun_path, path.data(), path.size());
   return address;
 }
@@ -30,12 +30,12 @@ const sockaddr* generic(const sockaddr_un& address) { return reinterpret_cast<co
 // Removes a socket file that nobody listens on any more.
 Status remove_stale(const std::string& path, const sockaddr_un& address) {
   struct stat status{};
-  if (::lstat(path.c_str(), &status) != 0) return fail_errno("look at " + path);
-  if (!S_ISSOCK(status.st_mode)) return fail(ErrorCode::already_exists, path + " is there and not a socket");
+  if (::lstat(path.c_str(), &status) != 0) return fail_errno("inspect " + path);
+  if (!S_ISSOCK(status.st_mode)) return fail(ErrorCode::already_exists, path + " exists and is not a socket");
   const UniqueFd probe = new_socket();
   if (!probe) return fail_errno("socket");
   if (::connect(probe.get(), generic(address), sizeof address) == 0 || errno != ECONNREFUSED) {
-    return fail(ErrorCode::already_exists, path + ": another server listens there");
+    return fail(ErrorCode::already_exists, path + ": another server is listening there");
   }
   if (::unlink(path.c_str()) != 0) return fail_errno("remove " + path);
   return {};
@@ -60,7 +60,7 @@ Result<UnixSocketFile::Bound> UnixSocketFile::bind(const std::string& path, mode
     if (::bind(socket.get(), generic(address), sizeof address) != 0) return fail_errno("bind " + path);
   }
   struct stat status{};
-  if (::lstat(path.c_str(), &status) != 0) return fail_errno("look at " + path);
+  if (::lstat(path.c_str(), &status) != 0) return fail_errno("inspect " + path);
   UnixSocketFile file(path, status.st_dev, status.st_ino);
   if (::chmod(path.c_str(), mode) != 0) return fail_errno("set mode of " + path);
   if (::listen(socket.get(), SOMAXCONN) != 0) return fail_errno("listen on " + path);

@@ -163,7 +163,7 @@ class BeastWebSocket final : public WebSocket {
       if (code) co_return fail(websocket_error("read WebSocket", code));
       if (const auto refusal = share_->take(count)) {
         constexpr std::uint16_t try_again_later = 1013;
-        auto told = co_await close(try_again_later, "no memory for the message; retry soon");
+        auto told = co_await close(try_again_later, "not enough memory for the message; retry soon");
         co_return fail(ErrorCode::limit_reached, refusal->why);
       }
     } while (!native_.is_message_done());
@@ -220,11 +220,12 @@ std::optional<Refusal> trouble_with(const ExchangeParts& parts) {
                      list_has(field_value(head.fields, "Connection"), "upgrade") &&
                      list_has(field_value(head.fields, "Upgrade"), "websocket");
   if (!asked || field_value(head.fields, "Sec-WebSocket-Version") != "13") {
-    return Refusal{426, "this path speaks WebSocket, version 13"};
+    return Refusal{426, "this route requires WebSocket version 13"};
   }
   // Sixteen bytes in base64.
   const auto key = field_value(head.fields, "Sec-WebSocket-Key");
-  if (key.size() != 24 || !key.ends_with("==") || !parts.body.done()) return Refusal{400, "not a WebSocket handshake"};
+  if (key.size() != 24 || !key.ends_with("==") || !parts.body.done())
+    return Refusal{400, "invalid WebSocket handshake"};
   return std::nullopt;
 }
 

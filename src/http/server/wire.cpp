@@ -4,7 +4,7 @@ namespace cloche::http {
 
 Task<Status> Wire::write(std::string_view bytes, Deadline deadline) {
   if (broken_) co_return fail(ErrorCode::unavailable, "write: the connection is broken");
-  if (writing_) co_return fail(ErrorCode::internal, "write: another writes already");
+  if (writing_) co_return fail(ErrorCode::internal, "write: another write is in progress");
   struct Writing {
     explicit Writing(Wire& w) : wire(w) { wire.writing_ = true; }
     ~Writing() {

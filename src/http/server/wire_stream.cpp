@@ -10,7 +10,7 @@ Task<Result<std::size_t>> WireStream::read_some(std::span<char> into, Deadline d
     if (inflow.ended()) co_return std::size_t{0};
     if (deadline.passed()) {
       close();
-      co_return fail(ErrorCode::timeout, "read: no answer in time");
+      co_return fail(ErrorCode::timeout, "read: timed out");
     }
     co_await inflow.wait(deadline);
   }
