@@ -145,8 +145,17 @@ def attack(port, how, over, counts):
         over.wait(0.02)
 
 
+def yield_to_others():
+    """What these clients cost this machine is not what is measured. The scheduler may weigh whole sessions against each
+    other, and then the nice value of a process counts in its own session alone."""
+    os.setsid()
+    os.nice(19)
+    with contextlib.suppress(OSError), open("/proc/self/autogroup", "w", encoding="ascii") as autogroup:
+        autogroup.write("19")
+
+
 def attack_all(port, attacks, over, counts):
-    os.nice(19)  # what these clients cost this machine is not what is measured
+    yield_to_others()
     threads = [threading.Thread(target=attack, args=(port, how, over, counts), daemon=True) for how in attacks]
     for thread in threads:
         thread.start()
