@@ -61,8 +61,8 @@ Task<Result<int>> show_access(Service& service, Form form) {
 
 void add_access_command(CLI::App& app, Action& chosen) {
   auto flags = std::make_shared<AccessFlags>();
-  auto* command = app.add_subcommand("access", "Which tenants may use which profile, secret and language");
-  command->add_flag("--json", flags->json, "Print it as JSON");
+  auto* command = app.add_subcommand("access", "Show which tenants may use which profile, secret and language");
+  command->add_flag("--json", flags->json, "Print JSON");
   flags->server.add_to(*command);
   command->callback([flags, &chosen] {
     chosen = [flags] {

@@ -47,19 +47,21 @@ int measure(BenchFlags flags) {
 
 void add_bench_command(CLI::App& app, Action& chosen) {
   auto flags = std::make_shared<BenchFlags>();
-  CLI::App* command = app.add_subcommand("bench", "Measures Cloche and its alternatives on this machine");
-  command->add_flag("--quick", flags->quick, "Rough figures in about a minute, instead of good ones in about ten");
-  command->add_option("--rows", flags->rows, "Only these, separated by commas; see --list")->delimiter(',');
-  command->add_flag("--list", flags->list, "Only say which rows there are");
-  command->add_option("--out", flags->out, "Also write table.md, results.json and plots into this directory");
+  CLI::App* command = app.add_subcommand("bench", "Measure Cloche and its alternatives on this machine");
+  command->add_flag("--quick", flags->quick, "Measure roughly, in about a minute instead of ten");
+  command->add_option("--rows", flags->rows, "Measure only these rows, separated by commas; see --list")
+      ->delimiter(',');
+  command->add_flag("--list", flags->list, "List the rows and exit");
+  command->add_option("--out", flags->out, "Also write table.md, results.json and plots to this directory");
   command->add_flag("--json", flags->json, "Print JSON instead of Markdown");
   command->add_option("--docker-host", flags->options.docker_host,
                       "The Docker engine, as unix:///path or tcp://host:port (default: DOCKER_HOST)");
   flags->options.docker_image = "python:3.12-slim";
-  command->add_option("--docker-image", flags->options.docker_image, "An image of that engine with Python in it")
+  command->add_option("--docker-image", flags->options.docker_image, "An image of that engine that contains Python")
       ->envname("SANDBOX_WORKER_IMAGE")
       ->capture_default_str();
-  command->add_option("--label", flags->options.label, "What is measured, for the report: a commit, say");
+  command->add_option("--label", flags->options.label,
+                      "Description of what is measured, for the report, such as a commit");
   command
       ->add_option("--allocation-counter", flags->options.allocation_counter,
                    "libcount_allocations.so of Cloche's build, to count the server's allocations")

@@ -4,15 +4,15 @@ namespace cloche::cli {
 
 void set_up_command_line(CLI::App& app, GeneralFlags& flags, Action& chosen) {
   app.name("cloche");
-  app.description("Cloche runs code that nobody trusts, in sandboxes, and tells the truth about how it ended.");
+  app.description("Run untrusted code in pre-warmed sandboxes and report exactly how each run ended.");
   app.set_version_flag("--version", "cloche " CLOCHE_VERSION, "Print the version and exit");
   app.require_subcommand(0, 1);
   // What all commands take may stand behind them, too.
   app.fallthrough();
-  app.add_option("--log-level", flags.log_level, "How much is said on stderr of what Cloche does")
+  app.add_option("--log-level", flags.log_level, "Least severe messages to log on stderr")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
       ->capture_default_str();
-  app.add_option("--color", flags.color, "Colours: on a terminal, unless NO_COLOR is set; or in any case; or never")
+  app.add_option("--color", flags.color, "When to use colors; auto: on a terminal, unless NO_COLOR is set")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->capture_default_str();
   add_run_command(app, chosen);

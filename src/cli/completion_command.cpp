@@ -77,11 +77,11 @@ int print_candidates(const CLI::App& app, const std::vector<std::string>& words)
 
 void add_completion_command(CLI::App& app, Action& chosen) {
   auto shell = std::make_shared<std::string>();
-  CLI::App* completion = app.add_subcommand("completion", "Prints what teaches a shell to complete this command");
+  CLI::App* completion = app.add_subcommand("completion", "Print a shell completion script");
   completion->footer(
-      "For one shell, now:\n"
+      "To use it in the current shell:\n"
       "  source <(cloche completion bash)\n"
-      "`make install` puts all three where the shells look for them.");
+      "`make install` installs the scripts of all three shells.");
   completion->add_option("SHELL", *shell, "Which")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
   completion->callback([shell, &chosen] {
     chosen = [shell] {
@@ -90,9 +90,10 @@ void add_completion_command(CLI::App& app, Action& chosen) {
   });
 
   auto words = std::make_shared<std::vector<std::string>>();
-  CLI::App* complete_command = app.add_subcommand("complete", "What can come next; for the scripts of `completion`");
+  CLI::App* complete_command =
+      app.add_subcommand("complete", "Print possible completions; used by the scripts of `completion`");
   complete_command->group("");
-  complete_command->add_option("WORDS", *words, "Behind `cloche`, the last being the one that is typed");
+  complete_command->add_option("WORDS", *words, "Words after `cloche`; the last is being typed");
   complete_command->callback(
       [words, &app, &chosen] { chosen = [words, &app] { return print_candidates(app, *words); }; });
 }

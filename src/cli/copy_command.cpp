@@ -46,19 +46,21 @@ Task<Result<int>> copy(Service& service, const CopyFlags& flags, CopyWish wish) 
 
 void add_copy_command(CLI::App& sessions, Action& chosen) {
   auto flags = std::make_shared<CopyFlags>();
-  CLI::App* command = sessions.add_subcommand("cp", "Copies a file or a directory into a session, or out of it");
+  CLI::App* command = sessions.add_subcommand("cp", "Copy a file or directory into or out of a session");
   command->footer(
-      "As with cp -r, a target that is a directory gets the copy in it, and FROM/. is what is in the directory. - is\n"
-      "stdin or stdout; a directory goes there as a tar archive:\n"
+      "As with cp -r, a copy to a directory is placed in it, and FROM/. copies the contents of a directory. - is\n"
+      "stdin or stdout; a directory is written to stdout as a tar archive:\n"
       "  cloche sessions cp data.csv demo:\n"
       "  cloche sessions cp demo:plots .\n"
       "  cloche sessions cp demo:report.txt - | less");
-  command->add_option("FROM", flags->from, "A path here, SESSION:PATH in the session's workspace, or -")
+  command->add_option("FROM", flags->from, "Local path, SESSION:PATH in the workspace of a session, or -")
       ->required()
       ->type_name("PLACE");
-  command->add_option("TO", flags->to, "The same; a session that is not there is made")->required()->type_name("PLACE");
+  command->add_option("TO", flags->to, "The same; a session that does not exist is created")
+      ->required()
+      ->type_name("PLACE");
   add_tenant_flag(*command, flags->tenant);
-  command->add_flag("--json", flags->json, "Print what was copied as JSON");
+  command->add_flag("--json", flags->json, "Print a summary as JSON");
   flags->server.add_to(*command);
   command->callback([flags, &chosen] {
     chosen = [flags] {

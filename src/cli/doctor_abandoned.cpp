@@ -33,11 +33,11 @@ const char* to_text(Leftovers::State state) {
 
 std::string meaning_of(const Leftovers& of) {
   switch (of.state) {
-    case Leftovers::State::abandoned: return "its process has ended, and no state directory has its identity";
-    case Leftovers::State::stopped: return "its server takes this up, or removes it, when it starts again: " + of.place;
+    case Leftovers::State::abandoned: return "its process has ended and no state directory has its identity";
+    case Leftovers::State::stopped: return "its server will take over or remove this at its next start: " + of.place;
     case Leftovers::State::unknown: break;
   }
-  return "this host does not know the owner, which may be alive elsewhere; remove it with --owner " + of.owner;
+  return "the owner is unknown on this host and may be running elsewhere; remove this with --owner " + of.owner;
 }
 
 bool is_to_be_removed(const AbandonedFlags& flags, const Leftovers& of) {
@@ -52,7 +52,7 @@ bool is_to_be_shown(const AbandonedFlags& flags, const Leftovers& of) {
 
 void print(const std::vector<Handled>& all) {
   const Paint paint = paint_for(STDOUT_FILENO);
-  if (all.empty()) std::printf("nothing is left behind\n");
+  if (all.empty()) std::printf("nothing left behind\n");
   for (const Handled& each : all) {
     const Leftovers& of = each.of;
     const Colour colour = of.state == Leftovers::State::abandoned ? Colour::bad : Colour::warning;
@@ -105,7 +105,7 @@ int report_abandoned(const AbandonedFlags& flags, const EngineFlags& engine) {
     options.backend = backend;
     auto found = find_leftovers(options);
     if (!found) {
-      std::fprintf(stderr, "cloche: %s: cannot look for what is left: %s\n",
+      std::fprintf(stderr, "cloche: %s: cannot search for leftovers: %s\n",
                    backend == BackendKind::oci ? "oci" : "docker", found.error().message.c_str());
       failed = failed || is_asked_for;
       continue;

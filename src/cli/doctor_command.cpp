@@ -114,16 +114,16 @@ int doctor(const DoctorFlags& flags) {
 
 void add_doctor_command(CLI::App& app, Action& chosen) {
   auto flags = std::make_shared<DoctorFlags>();
-  auto* command = app.add_subcommand("doctor", "What this host supports and, for each thing missing, what to do");
-  command->add_flag("--json", flags->json, "Print it as JSON");
+  auto* command = app.add_subcommand("doctor", "Show what this host supports and how to fix what is missing");
+  command->add_flag("--json", flags->json, "Print JSON");
   command->add_flag("--abandoned", flags->abandoned.show,
-                    "Instead, show what servers and commands left behind that no living process owns");
+                    "Instead, show what servers and commands left behind and no running process owns");
   command->add_flag("--remove-abandoned", flags->abandoned.remove,
-                    "Show it, and remove what is abandoned: not what a stopped server will take up again");
+                    "Show it and remove what is abandoned, but not what a stopped server will take over again");
   command
       ->add_option("--owner", flags->abandoned.owners,
-                   "With --remove-abandoned: remove what this owner left, also of a stopped server or an owner that "
-                   "this host does not know; may be repeated")
+                   "With --remove-abandoned: remove what this owner left, even if it is a stopped server or unknown on "
+                   "this host; may be repeated")
       ->type_name("ID");
   flags->engine.add_to(*command);
   command->callback([flags, &chosen] { chosen = [flags] { return doctor(*flags); }; });

@@ -6,22 +6,22 @@ namespace {
 
 std::string check_backend(const std::string& name) {
   if (name == "oci" || name == "docker") return {};
-  if (name == "e2b") return "there is no e2b backend in Cloche: choose docker, or oci";
+  if (name == "e2b") return "Cloche has no e2b backend; choose docker or oci";
   return name + " not in {oci,docker}";
 }
 
 }  // namespace
 
 void EngineFlags::add_to(CLI::App& command) {
-  command.add_option("--backend", backend, "Who makes the sandbox: oci (an OCI runtime, no daemon) or docker")
+  command.add_option("--backend", backend, "Backend: oci (an OCI runtime, no daemon) or docker")
       ->envname("SANDBOX_BACKEND")
       ->check(CLI::Validator(check_backend, "{oci,docker}"))
       ->capture_default_str();
   command
-      .add_option("--state-dir", state_dir, "Where root filesystems and the agent are kept (default: /var/lib/cloche)")
+      .add_option("--state-dir", state_dir, "Directory for root filesystems and the agent (default: /var/lib/cloche)")
       ->envname("CLOCHE_STATE_DIR")
       ->type_name("DIR");
-  command.add_option("--run-dir", run_dir, "Where living sandboxes are kept track of (default: /run/cloche)")
+  command.add_option("--run-dir", run_dir, "Directory for the state of running sandboxes (default: /run/cloche)")
       ->envname("CLOCHE_RUN_DIR")
       ->type_name("DIR");
   command.add_option("--docker-host", docker_host,

@@ -58,22 +58,22 @@ ExecWish wish_of(const ExecFlags& flags) {
   wish.env = value_or_throw(parse_env(flags.env, [](const char* name) { return std::getenv(name); }));
   if (flags.timeout > 0) wish.timeout = flags.timeout;
   if (flags.tty && (::isatty(STDIN_FILENO) == 0 || ::isatty(STDOUT_FILENO) == 0)) {
-    throw SandboxArgumentError("--tty needs a terminal on stdin and stdout, and there is none; leave it out here");
+    throw SandboxArgumentError("--tty requires a terminal on stdin and stdout; run the command without it");
   }
   if (flags.has_code && wish.language.empty()) wish.language = "python";
   if (!wish.language.empty() && !flags.has_code) {
     if (wish.words.size() != 1) {
       throw SandboxArgumentError(
-          "--language needs one file with code, or -c CODE; to give it arguments, copy it with "
+          "--language requires one source file or -c CODE; to pass arguments, copy the file with "
           "`cloche sessions cp` and run it as a command");
     }
     wish.code = read_code(wish.words.front());
     wish.words.clear();
   }
   if (flags.has_code && !wish.words.empty())
-    throw SandboxArgumentError("there is code in -c and a file or command too");
+    throw SandboxArgumentError("both -c and a file or command are given; give only one");
   if (wish.language.empty() && wish.words.empty() && !flags.tty) {
-    throw SandboxArgumentError("nothing to run: write a command behind `--`, or code with -c");
+    throw SandboxArgumentError("nothing to run; give a command after `--` or code with -c");
   }
   return wish;
 }
@@ -86,7 +86,7 @@ Task<Result<std::string>> read_all(Descriptor& from) {
     all += piece;
     if (all.size() > most_input) {
       co_return fail(ErrorCode::invalid_argument,
-                     "stdin is larger than 32 MiB: copy it with `cloche sessions cp - SESSION:FILE` and read it there");
+                     "stdin is larger than 32 MiB; copy it with `cloche sessions cp - SESSION:FILE` and read it there");
     }
   }
 }
@@ -94,7 +94,7 @@ Task<Result<std::string>> read_all(Descriptor& from) {
 // Somebody who forgot that stdin is read to its end learns what is waited for.
 Task<Result<std::string>> hint_at_waiting() {
   co_await pause_for(patience_with_input);
-  std::fprintf(stderr, "cloche: still reading stdin, which is sent as a whole; --no-stdin sends none\n");
+  std::fprintf(stderr, "cloche: waiting for the end of stdin; use --no-stdin to send none\n");
   Event never(co_await asio::this_coro::executor);
   for (;;) co_await never.wait();
 }
@@ -121,7 +121,8 @@ Task<Result<json::value>> exec_whole(Service& service, ExecRequest wanted) {
   CLOCHE_CO_TRY(const http::Response response, co_await service.send(std::move(request), none, Deadline::never()));
   boost::system::error_code failed;
   json::value answer = json::parse(response.body, failed);
-  if (failed || !answer.is_object()) co_return fail(ErrorCode::protocol, service.place() + " answered no JSON");
+  if (failed || !answer.is_object())
+    co_return fail(ErrorCode::protocol, service.place() + " sent a response that is not JSON");
   co_return answer;
 }
 
@@ -165,35 +166,37 @@ int exec(const ExecFlags& flags) {
 
 void add_exec_command(CLI::App& app, Action& chosen) {
   auto flags = std::make_shared<ExecFlags>();
-  auto* command = app.add_subcommand("exec", "Runs a command or code in a session; output and exit code are its own");
+  auto* command = app.add_subcommand("exec", "Run a command or code in a session and exit with its exit code");
   command->footer(
-      "A session that is not there is made. Options of the command itself come after --:\n"
+      "A session that does not exist is created. Put -- before options of the command itself:\n"
       "  cloche exec demo -- ls -l\n"
       "  cloche exec demo -c 'print(6 * 7)'\n"
       "  cloche exec demo --tty\n"
-      "At the beginning of a line, ~. leaves a terminal that does not answer.");
-  command->add_option("SESSION", flags->wish.session, "Whose sandbox it is")->required()->type_name("SESSION");
-  command->add_option("COMMAND", flags->wish.words, "A program and its arguments; with --language, a file of this host")
+      "In a terminal, type ~. at the beginning of a line to disconnect.");
+  command->add_option("SESSION", flags->wish.session, "Name of the session")->required()->type_name("SESSION");
+  command->add_option("COMMAND", flags->wish.words, "Program and its arguments; with --language, a local source file")
       ->type_name("FILE");
   command->add_option("--language", flags->wish.language,
                       "Run code in this language: python (the default with -c), cpp, node, …");
-  auto* code = command->add_option("-c,--code", flags->wish.code, "The code");
+  auto* code = command->add_option("-c,--code", flags->wish.code, "Code to run");
   command
       ->add_option("--stdin", flags->stdin_file,
-                   "A file for its stdin, or - for this command's own (the default unless that is a terminal)")
+                   "File to use as stdin, or - for this command's stdin (the default unless it is a terminal)")
       ->type_name("FILE");
   auto* no_stdin = command->add_flag("-n,--no-stdin", flags->no_stdin, "Send no stdin");
   no_stdin->excludes("--stdin");
   auto* timeout =
-      command->add_option("--timeout", flags->timeout, "Seconds it may take (default: 120, or 3600 with -d)")
+      command->add_option("--timeout", flags->timeout, "Time limit in seconds (default: 120, or 3600 with -d)")
           ->check(CLI::Range(0.001, 86'400.0));
-  command->add_option("-e,--env", flags->env, "NAME=VALUE, or NAME to pass this shell's own on; may be repeated")
+  command
+      ->add_option("-e,--env", flags->env,
+                   "Set a variable: NAME=VALUE, or NAME to pass on the local value; may be repeated")
       ->allow_extra_args(false);
-  command->add_option("-w,--work-dir", flags->wish.work_dir, "Where it starts, in the workspace");
+  command->add_option("-w,--work-dir", flags->wish.work_dir, "Working directory, in the workspace");
   auto* background =
-      command->add_flag("-d,--background", flags->wish.background, "Let it go on alone, and print the id of the run");
-  auto* tty = command->add_flag("-t,--tty", flags->tty, "On a terminal; without a command, a shell to talk to");
-  auto* json = command->add_flag("--json", flags->json, "Print how it ended, and its output, as JSON instead");
+      command->add_flag("-d,--background", flags->wish.background, "Run in the background and print the run id");
+  auto* tty = command->add_flag("-t,--tty", flags->tty, "Run in a terminal; without a command, start a shell");
+  auto* json = command->add_flag("--json", flags->json, "Print the outcome and the output as JSON");
   for (CLI::Option* other : {code, timeout, background, json, no_stdin}) tty->excludes(other);
   add_tenant_flag(*command, flags->wish.tenant);
   flags->server.add_to(*command);

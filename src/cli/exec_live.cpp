@@ -73,7 +73,7 @@ class LiveRun {
     const bool written = co_await to.write(bytes);
     if (written || lane == Lane::err) co_return Status{};
     nobody_reads_ = true;
-    co_return fail(ErrorCode::cancelled, "nobody reads the output any more");
+    co_return fail(ErrorCode::cancelled, "stdout was closed");
   }
 
   Task<int> next_signal() {
@@ -104,7 +104,7 @@ class LiveRun {
     std::string target = place_.target();
     auto removed = co_await service_.remove(std::move(target));
     if (removed || removed.error().code == ErrorCode::not_found) co_return;
-    std::fprintf(stderr, "cloche: the run may go on for half a minute: %s\n",
+    std::fprintf(stderr, "cloche: the run may continue for up to 30 s: %s\n",
                  printable(removed.error().message).c_str());
   }
 
@@ -136,7 +136,7 @@ void explain_result(const json::object& result) {
   }
   if (flag_in(result, "truncated")) {
     std::fprintf(stderr,
-                 "cloche: some of the output is missing: the service keeps the first MiB of stdout and of stderr\n");
+                 "cloche: output is incomplete: the service keeps only the first MiB of stdout and of stderr\n");
   }
   const std::string cause = text_in(result, "cause");
   const std::string reason = printable(text_in(result, "reason"));

@@ -12,8 +12,8 @@ namespace {
 std::unexpected<Error> refused(std::string why) { return fail(ErrorCode::invalid_argument, std::move(why)); }
 
 Status check_text(const std::string& text, const std::string& what) {
-  if (text.find('\0') != text.npos) return refused(what + " must not have a NUL in it");
-  if (!is_utf8(text)) return refused(what + " must be UTF-8: JSON carries it");
+  if (text.find('\0') != text.npos) return refused(what + " must not contain NUL");
+  if (!is_utf8(text)) return refused(what + " must be UTF-8 because it is sent as JSON");
   return {};
 }
 
@@ -26,10 +26,10 @@ bool is_variable(std::string_view name) {
 }  // namespace
 
 Result<std::string> line_for(const std::vector<std::string>& words) {
-  for (const std::string& word : words) CLOCHE_CHECK(check_text(word, "a word of the command"));
-  if (words.empty() || words.front().empty()) return refused("there is no program to run");
+  for (const std::string& word : words) CLOCHE_CHECK(check_text(word, "the command"));
+  if (words.empty() || words.front().empty()) return refused("no program to run");
   // Quotes do not keep `exec` from taking it for an option of its own.
-  if (words.front().starts_with('-')) return refused("a program's name cannot begin with `-`");
+  if (words.front().starts_with('-')) return refused("a program name must not start with `-`");
   // The program takes the shell's place: its end, signals included, is the run's own.
   return "exec " + quote_words(words);
 }
@@ -62,13 +62,14 @@ Result<ExecRequest> plan_exec(const ExecWish& wish) {
     CLOCHE_TRY(body["command"], line_for(wish.words));
   } else {
     request.target = "/execute";
-    if (!is_utf8(wish.code)) return refused("the code must be UTF-8: JSON carries it");
+    if (!is_utf8(wish.code)) return refused("the code must be UTF-8 because it is sent as JSON");
     body["code"] = wish.code;
     body["language"] = wish.language;
   }
   if (!is_utf8(wish.input)) {
     return refused(
-        "stdin is not UTF-8, and JSON carries it: copy it with `cloche sessions cp - SESSION:FILE` and read it there");
+        "stdin must be UTF-8 because it is sent as JSON; copy it with `cloche sessions cp - SESSION:FILE` and read it "
+        "there");
   }
   if (!wish.input.empty()) body["stdin"] = wish.input;
   if (!wish.env.empty()) {
@@ -90,13 +91,13 @@ Result<std::map<std::string, std::string>> parse_env(const std::vector<std::stri
   for (const std::string& entry : entries) {
     const auto equals = entry.find('=');
     const std::string name = entry.substr(0, equals);
-    if (!is_variable(name)) return refused("--env takes NAME=VALUE, or NAME for this shell's own value");
+    if (!is_variable(name)) return refused("--env takes NAME=VALUE, or NAME to pass on the local value");
     if (equals != entry.npos) {
       env[name] = entry.substr(equals + 1);
       continue;
     }
     const char* value = own(name.c_str());
-    if (value == nullptr) return refused("--env " + name + ": there is no such variable here");
+    if (value == nullptr) return refused("--env " + name + ": no such environment variable");
     env[name] = value;
   }
   return env;

@@ -75,7 +75,7 @@ class LentTerminal {
       boost::system::error_code failed;
       const json::value told = json::parse(message->data, failed);
       if (failed || !told.is_object())
-        co_return fail(ErrorCode::protocol, "the service says something that is no JSON");
+        co_return fail(ErrorCode::protocol, "the service sent a message that is not JSON");
       const json::object& control = told.get_object();
       const std::string type = text_in(control, "type");
       if (type == "exit") {

@@ -63,7 +63,7 @@ std::vector<images::Recipe> chosen_recipes(const ImagesFlags& flags, images::Way
   if (!flags.names.empty()) return recipes;
   for (const images::Recipe& recipe : images::all_recipes()) {
     if (way == images::Way::offline && !recipe.has_packages) {
-      std::fprintf(stderr, "%s: left out, since Debian has no packages for it\n", recipe.name.c_str());
+      std::fprintf(stderr, "%s: skipped because Debian has no packages for it\n", recipe.name.c_str());
     } else {
       recipes.push_back(recipe);
     }
@@ -190,7 +190,7 @@ int build_images(const ImagesFlags& flags) {
       auto report = co_await builder->build(recipe, own);
       shown.clear();
       if (!report && flags.or_offline && flags.names.empty() && !recipe.has_packages) {
-        std::fprintf(stderr, "%s: left out: %s\n", recipe.name.c_str(), report.error().message.c_str());
+        std::fprintf(stderr, "%s: skipped: %s\n", recipe.name.c_str(), report.error().message.c_str());
         continue;
       }
       if (!report) {
@@ -258,28 +258,30 @@ int list_images(const ImagesFlags& flags) {
 
 void add_build_command(CLI::App& images, Action& chosen) {
   auto flags = std::make_shared<ImagesFlags>();
-  CLI::App* command = images.add_subcommand("build", "Makes images, unless they are current");
-  command->add_option("NAME", flags->names, "Which: python, node, cpp, … or a language's name (default: all)");
+  CLI::App* command = images.add_subcommand("build", "Build images that are missing or out of date");
+  command->add_option("NAME", flags->names,
+                      "Images to build: python, node, cpp, … or the name of a language (default: all)");
   auto* offline = command->add_flag(
       "--offline", flags->offline,
-      "From Debian's packages, without a registry: mmdebstrap, and the mirror of this host's own apt. Needs root. The "
+      "Build from Debian packages, without a registry, with mmdebstrap and this host's apt mirror. Requires root. The "
       "only way for the oci backend");
   command
-      ->add_flag("--or-offline", flags->or_offline,
-                 "From its Dockerfile, but as with --offline where the registry cannot be used (make build-sandboxes)")
+      ->add_flag(
+          "--or-offline", flags->or_offline,
+          "Build from the Dockerfile, but as with --offline if the registry is not reachable (make build-sandboxes)")
       ->excludes(offline);
-  command->add_flag("--force", flags->force, "Make them again, with the newest packages, though they are current");
-  command->add_option("--network", flags->network, "Of the steps of a Docker build, which install packages")
+  command->add_flag("--force", flags->force, "Rebuild with the newest packages, even if the images are up to date");
+  command->add_option("--network", flags->network, "Network of the steps of a Docker build, which install packages")
       ->capture_default_str();
-  command->add_flag("--json", flags->json, "Print what was done as JSON");
+  command->add_flag("--json", flags->json, "Print a summary as JSON");
   flags->engine.add_to(*command);
   command->callback([flags, &chosen] { chosen = [flags] { return build_images(*flags); }; });
 }
 
 void add_list_command(CLI::App& images, Action& chosen) {
   auto flags = std::make_shared<ImagesFlags>();
-  CLI::App* command = images.add_subcommand("list", "Which there are, and whether they are current");
-  command->add_flag("--json", flags->json, "Print it as JSON");
+  CLI::App* command = images.add_subcommand("list", "List images and whether they are up to date");
+  command->add_flag("--json", flags->json, "Print JSON");
   flags->engine.add_to(*command);
   command->callback([flags, &chosen] { chosen = [flags] { return list_images(*flags); }; });
 }
@@ -287,7 +289,7 @@ void add_list_command(CLI::App& images, Action& chosen) {
 }  // namespace
 
 void add_images_command(CLI::App& app, Action& chosen) {
-  CLI::App* images = app.add_subcommand("images", "Makes the images that languages run in, and lists them");
+  CLI::App* images = app.add_subcommand("images", "Build and list the images that languages run in");
   images->require_subcommand(1);
   add_build_command(*images, chosen);
   add_list_command(*images, chosen);

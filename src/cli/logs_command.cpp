@@ -80,7 +80,7 @@ Task<Result<int>> follow_to_end(Service& service, const RunPlace& place, Form fo
       line["event"] = name;
       for (auto& [key, value] : data) line[key] = std::move(value);
       left = print_json(line);
-      if (left != 0) co_return fail(ErrorCode::cancelled, "nobody reads any more");
+      if (left != 0) co_return fail(ErrorCode::cancelled, "stdout was closed");
       co_return Status{};
     };
   } else {
@@ -89,7 +89,7 @@ Task<Result<int>> follow_to_end(Service& service, const RunPlace& place, Form fo
       const bool written = co_await to.write(bytes);
       if (written || lane == Lane::err) co_return Status{};
       left = 128 + SIGPIPE;
-      co_return fail(ErrorCode::cancelled, "nobody reads any more");
+      co_return fail(ErrorCode::cancelled, "stdout was closed");
     };
   }
   http::Request request = events_request(place);
@@ -109,7 +109,8 @@ Task<Result<std::string>> output_of(Service& service, const RunPlace& place, con
     std::string target = place.target() + "/output?stream=" + std::string(stream) +
                          "&limit=1048576&offset=" + std::to_string(all.size());
     CLOCHE_CO_TRY(const json::value answer, co_await service.get(std::move(target)));
-    if (!answer.is_object()) co_return fail(ErrorCode::protocol, "the service answers no object");
+    if (!answer.is_object())
+      co_return fail(ErrorCode::protocol, "the service sent a response that is not a JSON object");
     const std::string piece = bytes_in(answer.get_object(), "content");
     all += piece;
     if (piece.empty() || all.size() >= static_cast<std::uint64_t>(number_in(answer.get_object(), "size")))
@@ -144,11 +145,11 @@ Task<Result<int>> show_logs(Service& service, const LogsFlags& flags) {
   std::string target = place.target();
   auto found = co_await service.get(std::move(target));
   if (!found && found.error().code == ErrorCode::not_found) {
-    co_return fail(ErrorCode::not_found, "there is no run `" + flags.run + "` in this session; `cloche logs " +
-                                             flags.session + "` shows those there are");
+    co_return fail(ErrorCode::not_found, "no run `" + flags.run + "` in this session; run `cloche logs " +
+                                             flags.session + "` to see all runs");
   }
   if (!found) co_return fail(std::move(found).error());
-  if (!found->is_object()) co_return fail(ErrorCode::protocol, "the service answers no object");
+  if (!found->is_object()) co_return fail(ErrorCode::protocol, "the service sent a response that is not a JSON object");
   if (flags.follow) co_return co_await follow_to_end(service, place, form_of(flags.json));
   json::object run = std::move(found->get_object());
   const bool is_running = text_in(run, "state") == "running";
@@ -162,17 +163,16 @@ Task<Result<int>> show_logs(Service& service, const LogsFlags& flags) {
 
 void add_logs_command(CLI::App& app, Action& chosen) {
   auto flags = std::make_shared<LogsFlags>();
-  auto* command = app.add_subcommand("logs", "The runs of a session, or what one of them printed");
-  command->add_option("SESSION", flags->session, "Whose runs")->required()->type_name("SESSION");
-  command->add_option("RUN", flags->run, "The id of a run, as `cloche exec -d` prints it");
-  auto* follow =
-      command->add_flag("-f,--follow", flags->follow, "Go on with what is printed from now on, to the run's end");
-  command->add_flag("--json", flags->json, "Print it as JSON; with --follow, an event a line");
+  auto* command = app.add_subcommand("logs", "List the runs of a session, or print the output of one of them");
+  command->add_option("SESSION", flags->session, "Name of the session")->required()->type_name("SESSION");
+  command->add_option("RUN", flags->run, "Id of a run, as printed by `cloche exec -d`");
+  auto* follow = command->add_flag("-f,--follow", flags->follow, "Keep printing output until the run ends");
+  command->add_flag("--json", flags->json, "Print JSON; with --follow, one event per line");
   add_tenant_flag(*command, flags->tenant);
   flags->server.add_to(*command);
   command->callback([flags, follow, &chosen] {
     chosen = [flags, follow] {
-      if (follow->count() > 0 && flags->run.empty()) throw SandboxArgumentError("--follow needs the id of a run");
+      if (follow->count() > 0 && flags->run.empty()) throw SandboxArgumentError("--follow requires a run id");
       return run_client(flags->server, [flags](Service& service) { return show_logs(service, *flags); });
     };
   });

@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : cli::exit_usage;
   }
   if (!chosen) {
-    std::fprintf(stderr, "cloche: no command was given\n%s", app.help().c_str());
+    std::fprintf(stderr, "cloche: missing command\n%s", app.help().c_str());
     return cli::exit_usage;
   }
   std::signal(SIGPIPE, SIG_IGN);

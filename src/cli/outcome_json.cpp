@@ -28,11 +28,11 @@ boost::json::object to_json(const Outcome& outcome) {
 std::string describe(const Outcome& outcome) {
   switch (outcome.ending) {
     case Ending::exited: return {};
-    case Ending::signalled: return std::string("ended by a signal: ") + ::strsignal(outcome.signal);
-    case Ending::wall_limit: return "stopped: it ran longer than allowed";
-    case Ending::cpu_limit: return "stopped: it used more cpu time than allowed";
-    case Ending::memory_limit: return "killed: it used more memory than allowed";
-    case Ending::output_limit: return "stopped: it printed more than allowed";
+    case Ending::signalled: return std::string("terminated by a signal: ") + ::strsignal(outcome.signal);
+    case Ending::wall_limit: return "stopped: time limit exceeded";
+    case Ending::cpu_limit: return "stopped: CPU time limit exceeded";
+    case Ending::memory_limit: return "killed: memory limit exceeded";
+    case Ending::output_limit: return "stopped: output limit exceeded";
     case Ending::not_started: return "could not be started: " + outcome.reason;
     case Ending::cancelled: return "cancelled";
   }

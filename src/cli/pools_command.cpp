@@ -29,8 +29,8 @@ Task<Result<int>> show_pools(Service& service, Form form) {
 
 void add_pools_command(CLI::App& app, Action& chosen) {
   auto flags = std::make_shared<PoolsFlags>();
-  auto* command = app.add_subcommand("pools", "The figures of every pool of a running service");
-  command->add_flag("--json", flags->json, "Print them as JSON");
+  auto* command = app.add_subcommand("pools", "Show statistics of every pool of a running service");
+  command->add_flag("--json", flags->json, "Print JSON");
   flags->server.add_to(*command);
   command->callback([flags, &chosen] {
     chosen = [flags] {

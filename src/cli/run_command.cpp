@@ -298,26 +298,28 @@ int run(const RunFlags& flags) {
 
 void add_run_command(CLI::App& app, Action& chosen) {
   auto flags = std::make_shared<RunFlags>();
-  auto* command = app.add_subcommand("run", "Run a program in a fresh sandbox; output and exit code are its own");
-  command->add_option("file", flags->file, "The source file")->required()->type_name("FILE");
-  command->add_option("arguments", flags->arguments, "Arguments of the program (after -- if they look like flags)")
+  auto* command = app.add_subcommand("run", "Run a program in a fresh sandbox and exit with its exit code");
+  command->add_option("file", flags->file, "Source file")->required()->type_name("FILE");
+  command
+      ->add_option("arguments", flags->arguments,
+                   "Arguments of the program (put -- before arguments that look like flags)")
       ->type_name("FILE");
-  command->add_option("--language", flags->language, "Its language, when the file's name does not tell");
+  command->add_option("--language", flags->language, "Language of the program, if the file name does not show it");
   command
       ->add_option("--stdin", flags->stdin_file,
-                   "A file for its stdin, or - for this command's own (the default unless that is a terminal)")
+                   "File to use as stdin, or - for this command's stdin (the default unless it is a terminal)")
       ->type_name("FILE");
-  command->add_option("--timeout", flags->timeout, "Seconds it may take")
+  command->add_option("--timeout", flags->timeout, "Time limit in seconds")
       ->check(CLI::Range(0.001, 86'400.0))
       ->capture_default_str();
   command->add_option("--memory", flags->memory,
-                      "Memory it may use, such as 128m or 1g (default: what its language needs, 128m for most)");
-  command->add_option("--cpus", flags->cpus, "Cores it may use")->capture_default_str();
+                      "Memory limit, such as 128m or 1g (default: depends on the language, 128m for most)");
+  command->add_option("--cpus", flags->cpus, "CPU limit in cores")->capture_default_str();
   command->add_option("--image", flags->image,
-                      "docker: an image; oci: a root filesystem directory, an OCI layout or a docker save archive");
-  command->add_option("--runtime", flags->runtime, "crun, runc, runsc, or auto: the strongest there is")
+                      "docker: an image; oci: a root filesystem directory, an OCI layout or a `docker save` archive");
+  command->add_option("--runtime", flags->runtime, "Runtime: crun, runc, runsc, or auto for the strongest available")
       ->capture_default_str();
-  command->add_flag("--json", flags->json, "Print the outcome and the output as JSON instead");
+  command->add_flag("--json", flags->json, "Print the outcome and the output as JSON");
   flags->engine.add_to(*command);
   command->callback([flags, &chosen] { chosen = [flags] { return run(*flags); }; });
 }

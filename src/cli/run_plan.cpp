@@ -60,10 +60,10 @@ Result<Language> find_language(std::string_view language, std::string_view file)
   if (language.empty()) {
     return fail(ErrorCode::invalid_argument,
                 "cannot tell the language of " + std::string(file) +
-                    " from its name; say --language with one of: " + known_languages(registry));
+                    " from its name; set --language to one of: " + known_languages(registry));
   }
   return fail(ErrorCode::invalid_argument,
-              "unknown language '" + std::string(language) + "'; there are: " + known_languages(registry));
+              "unknown language '" + std::string(language) + "'; known languages: " + known_languages(registry));
 }
 
 Result<Steps> plan_run(const Language& language, const std::string& file, std::string_view source,

@@ -78,14 +78,14 @@ void show_first_token(const std::string& file, const auth::NewToken& token, Form
     printed = std::printf("%s\n", write_json(json).c_str());
   } else {
     printed = std::printf(
-        "cloche: the first token, of the admin of tenant %s, shown this once:\n%s\n"
-        "cloche: its hash is in %s; `cloche token create` makes more\n",
+        "cloche: first admin token, of tenant %s; it is shown only once:\n%s\n"
+        "cloche: its hash is in %s; create more with `cloche token create`\n",
         token.record.tenant.c_str(), token.text.c_str(), file.c_str());
   }
   if (printed >= 0 && std::fflush(stdout) == 0) return;
   [[maybe_unused]] auto revoked = auth::TokenFile(file).revoke(token.record.id);
   throw SandboxError(
-      "the first token could not be printed, and was revoked: make one with `cloche token create "
+      "the first token could not be printed and was revoked; create one with `cloche token create "
       "--tenant default --role admin`");
 }
 
@@ -101,9 +101,9 @@ server::ServiceOptions options_of(config::Config config, const ServeFlags& flags
 
 void reload(server::Service& service) {
   if (auto reloaded = service.reload_certificates(); reloaded) {
-    log::info("SIGHUP: certificates read again");
+    log::info("SIGHUP: certificates reloaded");
   } else {
-    log::error("SIGHUP: certificates stay as they are: {}", reloaded.error().message);
+    log::error("SIGHUP: certificates not reloaded: {}", reloaded.error().message);
   }
 }
 
@@ -135,7 +135,7 @@ Task<std::string> wait_for_end_of_stdin() {
   while (!failed) {
     co_await input.async_read_some(asio::buffer(dropped), asio::redirect_error(asio::use_awaitable, failed));
   }
-  co_return "stdin has ended";
+  co_return "stdin was closed";
 }
 
 Task<std::string> wait_for_end(server::Service& service, asio::signal_set& signals, EndRules rules) {
@@ -172,7 +172,7 @@ Task<Status> run_until_told(server::Service& service, asio::signal_set& signals,
   if (!started) leave_to_the_next(started.error());
   say_where(service, form);
   const std::string why = co_await wait_for_end(service, signals, rules);
-  log::info("{}: shutting down; a signal now hastens", why);
+  log::info("{}: shutting down; send another signal to stop at once", why);
   signals.async_wait([&service](boost::system::error_code error, int) {
     if (!error) service.hasten();
   });
@@ -206,27 +206,34 @@ int serve(const ServeFlags& flags) {
 
 void add_serve_command(CLI::App& app, Action& chosen) {
   auto flags = std::make_shared<ServeFlags>();
-  CLI::App* command = app.add_subcommand("serve", "Lends sandboxes over HTTP, until SIGTERM or SIGINT");
-  command->add_option("--config", flags->config, "cloche.yml; else $CLOCHE_CONFIG, else /etc/cloche/cloche.yml")
+  CLI::App* command = app.add_subcommand("serve", "Serve sandboxes over HTTP until SIGTERM or SIGINT");
+  command
+      ->add_option("--config", flags->config, "Configuration file (default: $CLOCHE_CONFIG, or /etc/cloche/cloche.yml)")
       ->type_name("FILE");
   command->add_option("--listen", flags->listen,
-                      "Where to listen: 127.0.0.1:8080 (the default), [::1]:8080 or unix:/path; may be repeated");
+                      "Address to listen on: 127.0.0.1:8080 (the default), [::1]:8080 or unix:/path; may be repeated");
   command->add_flag("--end-with-stdin", flags->end_with_stdin,
-                    "Also end when stdin does: with the process at its other end");
-  command->add_flag("--json", flags->json, "Say where it listens, and the first token, in JSON, an object a line");
+                    "Also stop when stdin is closed, such as when the parent process ends");
+  command->add_flag("--json", flags->json, "Print the addresses and the first token as JSON, one object per line");
   auto& over = flags->over_environment;
-  command->add_option("--backend", over["CLOCHE_BACKEND"], "Who makes sandboxes: oci (an OCI runtime) or docker")
+  command->add_option("--backend", over["CLOCHE_BACKEND"], "Backend: oci (an OCI runtime) or docker")
       ->check(CLI::IsMember({"oci", "docker"}));
-  command->add_option("--instance", over["CLOCHE_INSTANCE"], "Whose sandboxes these are (default: default)");
-  command->add_option("--state-dir", over["CLOCHE_STATE_DIR"], "Journal, root filesystems (default: /var/lib/cloche)")
+  command->add_option("--instance", over["CLOCHE_INSTANCE"],
+                      "Instance name; sandboxes of other instances are left alone (default: default)");
+  command
+      ->add_option("--state-dir", over["CLOCHE_STATE_DIR"],
+                   "Directory for the journal and root filesystems (default: /var/lib/cloche)")
       ->type_name("DIR");
-  command->add_option("--run-dir", over["CLOCHE_RUN_DIR"], "Living sandboxes (default: /run/cloche)")->type_name("DIR");
-  command->add_option("--docker-host", over["DOCKER_HOST"], "The Docker engine: unix:///path or tcp://host:port");
-  command->add_option("--log-level", flags->log_level, "How much the log says (default: info)")
+  command
+      ->add_option("--run-dir", over["CLOCHE_RUN_DIR"],
+                   "Directory for the state of running sandboxes (default: /run/cloche)")
+      ->type_name("DIR");
+  command->add_option("--docker-host", over["DOCKER_HOST"], "Docker engine: unix:///path or tcp://host:port");
+  command->add_option("--log-level", flags->log_level, "Least severe messages to log (default: info)")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}));
   command
       ->add_option("--log-format", flags->log_format,
-                   "text, json (an object a line), or auto: text on a terminal (the default)")
+                   "Log format: text, json (one object per line), or auto: text on a terminal (the default)")
       ->check(CLI::IsMember({"auto", "text", "json"}));
   command->callback([flags, &app, &chosen] {
     // The flag of all commands, in front of this one, says the same.

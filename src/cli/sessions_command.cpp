@@ -119,9 +119,9 @@ Task<Result<int>> kill_sessions(Service& service, const SessionsFlags& flags) {
 
 void add_sessions_list(CLI::App& sessions, Action& chosen) {
   auto flags = std::make_shared<SessionsFlags>();
-  CLI::App* command = sessions.add_subcommand("list", "Which there are: one's own, or for an admin all");
-  command->add_flag("--json", flags->json, "Print them as JSON");
-  command->add_option("--tenant", flags->tenant, "Only those of this tenant");
+  CLI::App* command = sessions.add_subcommand("list", "List your sessions; as an admin, those of all tenants");
+  command->add_flag("--json", flags->json, "Print JSON");
+  command->add_option("--tenant", flags->tenant, "List only sessions of this tenant");
   flags->server.add_to(*command);
   command->callback([flags, &chosen] {
     chosen = [flags] {
@@ -132,19 +132,18 @@ void add_sessions_list(CLI::App& sessions, Action& chosen) {
 
 void add_kill_command(CLI::App& sessions, Action& chosen) {
   auto flags = std::make_shared<SessionsFlags>();
-  CLI::App* command = sessions.add_subcommand("kill", "Ends sessions, with all that is in them");
+  CLI::App* command = sessions.add_subcommand("kill", "End sessions and delete everything in them");
   auto* names = command->add_option("SESSION", flags->names, "Which")->type_name("SESSION");
-  command->add_flag("--all", flags->all, "All that `cloche sessions list` shows")->excludes(names);
-  command
-      ->add_option("--mode", flags->mode, "What becomes of calls under way: cut off, or waited for, a minute at most")
+  command->add_flag("--all", flags->all, "End every session that `cloche sessions list` shows")->excludes(names);
+  command->add_option("--mode", flags->mode, "What to do with running calls: cut them off, or wait up to a minute")
       ->check(CLI::IsMember({"cut", "wait"}))
       ->capture_default_str();
   add_tenant_flag(*command, flags->tenant);
-  command->add_flag("--json", flags->json, "Print what was ended as JSON");
+  command->add_flag("--json", flags->json, "Print the ended sessions as JSON");
   flags->server.add_to(*command);
   command->callback([flags, &chosen] {
     chosen = [flags] {
-      if (flags->names.empty() && !flags->all) throw SandboxArgumentError("name the sessions to end, or say --all");
+      if (flags->names.empty() && !flags->all) throw SandboxArgumentError("name the sessions to end, or use --all");
       return run_client(flags->server, [flags](Service& service) { return kill_sessions(service, *flags); });
     };
   });
@@ -153,8 +152,7 @@ void add_kill_command(CLI::App& sessions, Action& chosen) {
 }  // namespace
 
 void add_sessions_command(CLI::App& app, Action& chosen) {
-  CLI::App* sessions =
-      app.add_subcommand("sessions", "Lists the sessions of a running service, ends them, copies files");
+  CLI::App* sessions = app.add_subcommand("sessions", "List and end sessions of a running service, and copy files");
   sessions->require_subcommand(1);
   add_sessions_list(*sessions, chosen);
   add_kill_command(*sessions, chosen);

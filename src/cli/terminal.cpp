@@ -20,7 +20,7 @@ WindowSize window_size(int fd) {
 }
 
 RawTerminal::RawTerminal(int fd, Output output) : fd_(fd) {
-  if (::tcgetattr(fd_, &before_) != 0) throw SandboxError(std::string("no terminal: ") + std::strerror(errno));
+  if (::tcgetattr(fd_, &before_) != 0) throw SandboxError(std::string("not a terminal: ") + std::strerror(errno));
   termios raw = before_;
   ::cfmakeraw(&raw);
   if (output == Output::as_usual) raw.c_oflag |= before_.c_oflag & (OPOST | ONLCR);

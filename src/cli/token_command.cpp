@@ -27,11 +27,11 @@ struct TokenFlags {
   bool json = false;
 
   void add_place_to(CLI::App& command) {
-    command.add_option("--config", config, "cloche.yml; else $CLOCHE_CONFIG, else /etc/cloche/cloche.yml")
+    command.add_option("--config", config, "Configuration file (default: $CLOCHE_CONFIG, or /etc/cloche/cloche.yml)")
         ->type_name("FILE");
-    command.add_option("--state-dir", state_dir, "Where the token file is, unless server.tokens names it")
+    command.add_option("--state-dir", state_dir, "Directory of the token file, unless server.tokens is set")
         ->type_name("DIR");
-    command.add_flag("--json", json, "Print it as JSON");
+    command.add_flag("--json", json, "Print JSON");
   }
 };
 
@@ -77,10 +77,10 @@ int create_token(const TokenFlags& flags) {
   }
   if (std::fflush(stdout) != 0) {
     value_or_throw(file.revoke(made.record.id));
-    throw SandboxError("the token could not be printed, and was revoked");
+    throw SandboxError("the token could not be printed and was revoked");
   }
   if (!flags.json) {
-    std::fprintf(stderr, "cloche: token %s of tenant %s, %s; it is shown this once. Its hash is in %s\n",
+    std::fprintf(stderr, "cloche: token %s of tenant %s, %s; it is shown only once. Its hash is in %s\n",
                  made.record.id.c_str(), made.record.tenant.c_str(), flags.role.c_str(), file.path().c_str());
   }
   return 0;
@@ -108,8 +108,7 @@ int list_tokens(const TokenFlags& flags) {
 int revoke_token(const TokenFlags& flags) {
   if (!auth::is_token_id(flags.id)) {
     // Whoever gives the whole token here has it in the shell's history; it is not repeated.
-    throw SandboxArgumentError(
-        "a token is revoked by its id, the 16 digits behind `cloche_`; `cloche token list` shows it");
+    throw SandboxArgumentError("give the id of the token, the 16 digits after `cloche_`; `cloche token list` shows it");
   }
   const auth::TokenRecord gone = value_or_throw(file_of(flags).revoke(flags.id));
   if (flags.json) {
@@ -134,19 +133,20 @@ std::pair<CLI::App*, std::shared_ptr<TokenFlags>> add(CLI::App& token, const cha
 }  // namespace
 
 void add_token_command(CLI::App& app, Action& chosen) {
-  CLI::App* token = app.add_subcommand("token", "Makes, lists and revokes the tokens that the service asks for");
+  CLI::App* token = app.add_subcommand("token", "Create, list and revoke tokens of the service");
   token->require_subcommand(1);
-  const auto [create, made] = add(*token, "create", "Makes a token and prints it, once", &create_token, chosen);
-  create->add_option("--tenant", made->tenant, "Whose token it is")->required();
-  create->add_option("--role", made->role, "user, or admin: of all tenants")
+  const auto [create, made] =
+      add(*token, "create", "Create a token and print it; it cannot be shown again", &create_token, chosen);
+  create->add_option("--tenant", made->tenant, "Tenant of the token")->required();
+  create->add_option("--role", made->role, "Role: user, or admin of all tenants")
       ->check(CLI::IsMember({"user", "admin"}))
       ->capture_default_str();
   create->add_option("--expires", made->expires,
-                     "After so long: 12h, 30d; or at 2031-05-17T09:30:00Z (default: never)");
-  create->add_option("--note", made->note, "For people: what it is for");
-  add(*token, "list", "Which there are; never a secret", &list_tokens, chosen);
-  const auto [revoke, gone] = add(*token, "revoke", "Takes a token's rights away", &revoke_token, chosen);
-  revoke->add_option("ID", gone->id, "Its id, as the list shows it")->required();
+                     "Expiry: a duration such as 12h or 30d, or a time such as 2031-05-17T09:30:00Z (default: never)");
+  create->add_option("--note", made->note, "Note about the purpose of the token");
+  add(*token, "list", "List tokens, without their secrets", &list_tokens, chosen);
+  const auto [revoke, gone] = add(*token, "revoke", "Revoke a token", &revoke_token, chosen);
+  revoke->add_option("ID", gone->id, "Id of the token, as shown by `cloche token list`")->required();
 }
 
 }  // namespace cloche::cli

@@ -30,7 +30,8 @@ Result<auth::WallTime> parse_expiry(std::string_view text, auth::WallTime now) {
   if (const auto moment = auth::parse_utc_text(text)) return *moment;
   const auto wrong = [] {
     return fail(ErrorCode::invalid_argument,
-                "an expiry is like 90s, 30m, 12h, 30d or 8w, at most 100 years, or like 2031-05-17T09:30:00Z");
+                "an expiry must be a duration such as 90s, 30m, 12h, 30d or 8w, at most 100 years, or a time such as "
+                "2031-05-17T09:30:00Z");
   };
   if (text.size() < 2) return wrong();
   const auto unit = unit_of(text.back());

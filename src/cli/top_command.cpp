@@ -153,17 +153,18 @@ Task<Result<int>> top(Service& service, const TopFlags& flags) {
 
 void add_top_command(CLI::App& app, Action& chosen) {
   auto flags = std::make_shared<TopFlags>();
-  auto* command = app.add_subcommand("top", "Pools and sessions of a running service, live; without a terminal, once");
+  auto* command =
+      app.add_subcommand("top", "Show pools and sessions of a running service, live; without a terminal, once");
   command->footer(
-      "Keys: q leaves, the arrows up and down (or k and j) scroll, left and right (or s) sort, r turns the order "
-      "round.");
-  command->add_option("--interval", flags->interval, "Seconds between two looks")
+      "Keys: q quits, up and down (or k and j) scroll, left and right (or s) change the sort column, r reverses the "
+      "order.");
+  command->add_option("--interval", flags->interval, "Refresh interval in seconds")
       ->check(CLI::Range(0.1, 3600.0))
       ->capture_default_str();
-  command->add_option("--sort", flags->sort, "What sessions are sorted by")
+  command->add_option("--sort", flags->sort, "Sort sessions by this column")
       ->check(CLI::IsMember({"name", "state", "age", "idle", "calls"}))
       ->capture_default_str();
-  command->add_flag("--json", flags->json, "Print it as JSON, once");
+  command->add_flag("--json", flags->json, "Print JSON once and exit");
   flags->server.add_to(*command);
   command->callback([flags, &chosen] {
     chosen = [flags] { return run_client(flags->server, [flags](Service& service) { return top(service, *flags); }); };

@@ -93,10 +93,10 @@ TEST_F(CliCopy, Mistakes_LeaveNothingBehind) {
     const char* error;
   } cases[] = {
       {"missing", "demo:", 70, "missing"},
-      {"a.txt", "b.txt", 64, "one of the two has to be in a session"},
-      {"demo:d", "other:d", 64, "one of the two has to be in a session"},
-      {"demo:missing", "x", 70, "there is no missing in session demo"},
-      {"nobody:x", "x", 70, "there is no session `nobody`"},
+      {"a.txt", "b.txt", 64, "exactly one path must be in a session"},
+      {"demo:d", "other:d", 64, "exactly one path must be in a session"},
+      {"demo:missing", "x", 70, "missing does not exist in session demo"},
+      {"nobody:x", "x", 70, "no session `nobody`"},
       {"demo:../etc", "x", 64, ".."},
       {"demo:/etc/passwd", "x", 64, "is not in the workspace"},
       {"demo:out", "x", 70, "link"},

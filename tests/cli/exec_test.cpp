@@ -40,7 +40,7 @@ TEST_F(CliExec, WordsInputAndExitCode_PassAsTheyAre) {
 
   const CommandEnd cut = run_client({"exec", "demo", "--", "head", "-c", "3000000", "/dev/zero"});
   EXPECT_EQ(cut.out.size(), std::size_t{1} << 20);
-  EXPECT_THAT(cut.err, HasSubstr("some of the output is missing"));
+  EXPECT_THAT(cut.err, HasSubstr("output is incomplete"));
 }
 
 TEST_F(CliExec, Code_RunsInItsLanguage) {
@@ -106,7 +106,7 @@ TEST_F(CliExec, ServiceThatDies_IsToldAndNotWaitedForLong) {
   kill_service();
   const CommandEnd end = command.finish(std::chrono::seconds(60));
   EXPECT_EQ(end.exit_code, 69);
-  EXPECT_THAT(end.err, HasSubstr("how the run ended is not known"));
+  EXPECT_THAT(end.err, HasSubstr("the result of the run is unknown"));
   EXPECT_THAT(end.err, HasSubstr("start one with `cloche serve`"));
 }
 
@@ -142,7 +142,7 @@ TEST_F(CliExec, InTheBackground_LogsTellOfIt) {
 
   const CommandEnd missing = run_client({"logs", "demo", "r0"});
   EXPECT_EQ(missing.exit_code, 70);
-  EXPECT_THAT(missing.err, HasSubstr("`cloche logs demo` shows those there are"));
+  EXPECT_THAT(missing.err, HasSubstr("run `cloche logs demo` to see all runs"));
 }
 
 TEST_F(CliExec, Mistakes_AreExplained) {
@@ -153,16 +153,16 @@ TEST_F(CliExec, Mistakes_AreExplained) {
   } cases[] = {
       {{"exec"}, 64, "SESSION is required"},
       {{"exec", "demo"}, 64, "nothing to run"},
-      {{"exec", "demo", "--language", "python"}, 64, "--language needs one file"},
-      {{"exec", "demo", "--language", "python", "-c", "x", "y"}, 64, "code in -c and a file"},
+      {{"exec", "demo", "--language", "python"}, 64, "--language requires one source file"},
+      {{"exec", "demo", "--language", "python", "-c", "x", "y"}, 64, "both -c and a file"},
       {{"exec", "demo", "--language", "klingon", "-c", "x"}, 64, "klingon"},
       {{"exec", "demo", "--language", "python", "/nowhere/x.py"}, 70, "/nowhere/x.py"},
       {{"exec", "demo", "-e", "1=2", "ls"}, 64, "--env takes NAME=VALUE"},
       {{"exec", "demo", "-w", "..", "ls"}, 64, ".."},
       {{"exec", "a/b", "ls"}, 64, "session"},
-      {{"exec", "demo", "--tty", "ls"}, 64, "--tty needs a terminal"},
+      {{"exec", "demo", "--tty", "ls"}, 64, "--tty requires a terminal"},
       {{"exec", "demo", "--tty", "--json", "ls"}, 64, "excludes"},
-      {{"exec", "demo", "--server", "nonsense", "ls"}, 64, "does not say where a service is"},
+      {{"exec", "demo", "--server", "nonsense", "ls"}, 64, "is not a service address"},
       {{"exec", "demo", "--token-file", "/nowhere/token", "ls"}, 70, "/nowhere/token"},
       {{"exec", "demo", "--tenant", "..", "ls"}, 64, "tenant"},
   };

@@ -36,12 +36,12 @@ TEST_P(CliOn, OverItsTimeOrMemory_SaysWhich) {
   const std::string sleeper = source("sleep.py", "import time\ntime.sleep(100)\n");
   const CommandEnd late = run_command(cloche_run(GetParam(), {"--timeout", "0.5", sleeper}));
   EXPECT_EQ(late.exit_code, 137);
-  EXPECT_THAT(late.err, HasSubstr("longer than allowed"));
+  EXPECT_THAT(late.err, HasSubstr("time limit exceeded"));
 
   const std::string hog = source("hog.py", "x = bytearray(400 << 20)\n");
   const CommandEnd large = run_command(cloche_run(GetParam(), {"--memory", "96m", hog}));
   EXPECT_EQ(large.exit_code, 137);
-  EXPECT_THAT(large.err, HasSubstr("more memory than allowed"));
+  EXPECT_THAT(large.err, HasSubstr("memory limit exceeded"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, CliOn,
@@ -161,7 +161,7 @@ TEST_P(CliMistakes, AreNamed) {
 
 INSTANTIATE_TEST_SUITE_P(
     Run, CliMistakes,
-    testing::Values(Mistake{"NoCommand", {}, 64, "no command was given"}, Mistake{"UnknownCommand", {"fly"}, 64, "fly"},
+    testing::Values(Mistake{"NoCommand", {}, 64, "missing command"}, Mistake{"UnknownCommand", {"fly"}, 64, "fly"},
                     Mistake{"NoFile", {"run"}, 64, "file is required"},
                     Mistake{"FileThatIsNotThere", {"run", "nowhere.py"}, 70, "cannot read nowhere.py"},
                     Mistake{"Directory", {"run", "--language", "sh", "."}, 64, ". is a directory"},

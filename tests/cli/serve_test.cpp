@@ -147,7 +147,7 @@ TEST_F(CliServe, WhatItCannotBe_IsRefusedAtTheStart) {
       {"server: {auth: none}\n", {"--listen", "0.0.0.0:0"}, {"PATH", "/bin"}, "without tokens the service listens on"},
       {"", {}, {"SANDBOX_GPU_ENABLED", "true"}, "SANDBOX_GPU_ENABLED is true"},
       {"", {}, {"E2B_API_KEY", "e2b_x"}, "Cloche has no E2B backend"},
-      {"", {}, {"SANDBOX_BACKEND", "e2b"}, "there is no e2b backend in Cloche"},
+      {"", {}, {"SANDBOX_BACKEND", "e2b"}, "Cloche has no e2b backend"},
       {"server: {tokens: /nowhere/tokens.json}\n", {}, {"PATH", "/bin"}, "make the first token: "},
       {"server: {jwt: {keys: /nowhere, issuer: i, audience: a}}\n", {}, {"PATH", "/bin"}, "/nowhere"},
       {"sessions: {profile: none}\n", {}, {"PATH", "/bin"}, "no profile is called so"},

@@ -43,7 +43,7 @@ TEST_F(CliSessions, SessionsAndPools_AreListedAndEnded) {
   const CommandEnd some = run_client({"sessions", "kill", "one", "nobody", "two"});
   EXPECT_EQ(some.out, "ended one\nended two\n");
   EXPECT_EQ(some.exit_code, 70);
-  EXPECT_THAT(some.err, HasSubstr("nobody: there is no session `nobody`; `cloche sessions list` shows"));
+  EXPECT_THAT(some.err, HasSubstr("nobody: no session `nobody`; run `cloche sessions list`"));
   const auto ended = parse_json(run_client({"sessions", "kill", "--all", "--mode", "wait", "--json"}).out);
   EXPECT_EQ(ended.as_object().at("ended").as_array().size(), 1u);
   EXPECT_EQ(count(), 0u);
@@ -87,7 +87,7 @@ TEST_F(CliNoService, WhatToDo_IsSaid) {
       spec.env["CLOCHE_SERVER"] = server;
       const CommandEnd end = run_command(spec);
       EXPECT_EQ(end.exit_code, 69) << end.err;
-      EXPECT_THAT(end.err, HasSubstr("no service answers at " + std::string(server)));
+      EXPECT_THAT(end.err, HasSubstr("no service responds at " + std::string(server)));
       EXPECT_THAT(end.err, HasSubstr("start one with `cloche serve`"));
       EXPECT_THAT(end.out, IsEmpty());
     }
@@ -111,7 +111,7 @@ class CliWithTokens : public CliClient {
 TEST_F(CliWithTokens, TokenIsShown_AndTheTenantFoundOut) {
   const CommandEnd without = run_client({"pools"});
   EXPECT_EQ(without.exit_code, 70);
-  EXPECT_THAT(without.err, HasSubstr("make a token with `cloche token create"));
+  EXPECT_THAT(without.err, HasSubstr("create a token with `cloche token create"));
   EXPECT_EQ(run_client({"exec", "demo", "--token-file", token_, "--", "echo", "hi"}).out, "hi\n");
   CommandSpec by_variable = client({"sessions", "cp", "-", "demo:a"}, "text");
   by_variable.env["CLOCHE_TOKEN"] = text_of("token").substr(0, text_of("token").size() - 1);
@@ -132,7 +132,7 @@ TEST_F(CliWithTokens, TokenIsShown_AndTheTenantFoundOut) {
   ASSERT_EQ(made.exit_code, 0) << made.err;
   const CommandEnd unclear = run_client({"logs", "demo", "--token-file", admin});
   EXPECT_EQ(unclear.exit_code, 64);
-  EXPECT_THAT(unclear.err, HasSubstr("several tenants have a session `demo` (acme, other): say whose with --tenant"));
+  EXPECT_THAT(unclear.err, HasSubstr("several tenants have a session `demo` (acme, other): choose one with --tenant"));
   EXPECT_EQ(run_client({"sessions", "kill", "demo", "--tenant", "other", "--token-file", admin}).out, "ended demo\n");
   EXPECT_EQ(run_client({"sessions", "kill", "demo", "--token-file", token_}).out, "ended demo\n");
   const CommandEnd wrong =

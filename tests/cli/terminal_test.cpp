@@ -80,7 +80,7 @@ TEST_F(CliTerminal, Top_IsDrawnAndLeftAsItWas) {
   PtyCommand left_alone(client({"top", "--interval", "0.1"}), 24, 200);
   ASSERT_TRUE(left_alone.wait_for("q quit"));
   kill_service();
-  ASSERT_TRUE(left_alone.wait_for("no service answers")) << "it says so and goes on";
+  ASSERT_TRUE(left_alone.wait_for("no service responds")) << "it says so and goes on";
   left_alone.type("\003");
   EXPECT_EQ(left_alone.finish(), 0);
 }

@@ -31,7 +31,7 @@ TEST_F(CliToken, Create_PrintsTheTokenAloneAndKeepsOnlyItsHash) {
   const CommandEnd made = token({"create", "--tenant", "acme", "--note", "ci"});
   ASSERT_EQ(made.exit_code, 0) << made.err;
   ASSERT_TRUE(std::regex_match(made.out, std::regex("cloche_[0-9a-f]{16}_[0-9a-f]{64}\n"))) << made.out;
-  EXPECT_THAT(made.err, HasSubstr("shown this once"));
+  EXPECT_THAT(made.err, HasSubstr("shown only once"));
   EXPECT_THAT(made.err, Not(HasSubstr(made.out.substr(24, 64))));
   EXPECT_THAT(file_text(), Not(HasSubstr(made.out.substr(24, 64))));
   EXPECT_THAT(file_text(), HasSubstr(made.out.substr(7, 16)));
@@ -86,10 +86,10 @@ TEST_F(CliToken, Mistakes_AreExplained) {
       {{"create"}, 64, "--tenant is required"},
       {{"create", "--tenant", "a b"}, 64, "a tenant name must have 1 to 64 letters"},
       {{"create", "--tenant", "a", "--role", "king"}, 64, "king not in {user,admin}"},
-      {{"create", "--tenant", "a", "--expires", "soon"}, 64, "an expiry is like"},
+      {{"create", "--tenant", "a", "--expires", "soon"}, 64, "an expiry must be"},
       {{"create", "--tenant", "a", "--expires", "1999-01-01T00:00:00Z"}, 64, "must be in the future"},
       {{"create", "--tenant", "a", "--note", "two\nlines"}, 64, "note"},
-      {{"revoke", "nonsense"}, 64, "a token is revoked by its id"},
+      {{"revoke", "nonsense"}, 64, "give the id of the token"},
       {{"list"}, 70, "tokens.json"},
       {{"revoke", "0123456789abcdef"}, 70, "tokens.json"},
   };

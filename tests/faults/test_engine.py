@@ -189,7 +189,7 @@ def test_server_told_to_end_while_the_engine_hangs_for_good__leaves_and_the_next
     gate.behave("hang")
     began = time.monotonic()
     server.process.send_signal(signal.SIGTERM)
-    eventually(lambda: "a signal now hastens" in server.log(), "it has heard")
+    eventually(lambda: "send another signal to stop at once" in server.log(), "it has heard")
     server.process.send_signal(signal.SIGTERM)  # without this one it takes 45 s, not 10
     code = server.wait(WHOLE)
     took = time.monotonic() - began

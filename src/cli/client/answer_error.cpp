@@ -54,20 +54,20 @@ Error error_of_answer(const http::Response& response, Shown shown) {
   error.code = code_of(response.status);
   error.message = message_of(response);
   if (error.message.empty()) {
-    error.message = "it answered " + std::to_string(response.status) +
-                    (response.reason.empty() ? "" : " " + response.reason) + "; is that a Cloche service?";
+    error.message = "the server answered " + std::to_string(response.status) +
+                    (response.reason.empty() ? "" : " " + response.reason) + "; is it a Cloche service?";
   }
   if (response.status == 401) {
     error.message +=
         shown == Shown::token
-            ? "; the token may have been revoked or be of another service: `cloche token list` shows those "
-              "that count, on the service's machine"
-            : "; make a token with `cloche token create --tenant NAME` on the service's machine, and give it "
+            ? "; the token may have been revoked or belong to another service: run `cloche token list` on the "
+              "service's machine to see the valid ones"
+            : "; create a token with `cloche token create --tenant NAME` on the service's machine and pass it "
               "in $CLOCHE_TOKEN or with --token-file";
   } else if (response.status == 403 && error.message.find("tenant") != std::string::npos) {
-    error.message += "; only a token of role admin may act for another tenant";
+    error.message += "; only a token with the role admin may act for another tenant";
   } else if (response.status == 410) {
-    error.message += "; `cloche sessions kill` removes what is left of the session, and then it can be made again";
+    error.message += "; run `cloche sessions kill` to remove the rest of the session, then create it again";
   }
   return error;
 }

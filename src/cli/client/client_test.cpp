@@ -61,7 +61,7 @@ TEST(AnswerError, WhatToDo_IsSaid) {
   const std::string body = R"({"error":{"code":"unauthenticated","message":"missing token","request_id":"r1"}})";
   const Error without = error_of_answer(answer(401, body), Shown::no_token);
   EXPECT_EQ(without.code, ErrorCode::permission_denied);
-  EXPECT_THAT(without.message, testing::StartsWith("missing token; make a token with `cloche token create"));
+  EXPECT_THAT(without.message, testing::StartsWith("missing token; create a token with `cloche token create"));
   EXPECT_THAT(error_of_answer(answer(401, body), Shown::token).message, HasSubstr("may have been revoked"));
   EXPECT_THAT(error_of_answer(answer(403, body), Shown::token).message, Not(HasSubstr("role admin")));
   const std::string of_other = R"({"error":{"code":"permission_denied","message":"another tenant's"}})";
@@ -74,7 +74,7 @@ TEST(AnswerError, LeaseFormAndStrangers_AreReadToo) {
   for (const char* body : {"", "<html>", "[]", "{}", R"({"error":3})", R"({"error":{"message":7}})"}) {
     const Error error = error_of_answer(answer(502, body), Shown::token);
     EXPECT_EQ(error.code, ErrorCode::unavailable) << body;
-    EXPECT_THAT(error.message, HasSubstr("is that a Cloche service?")) << body;
+    EXPECT_THAT(error.message, HasSubstr("is it a Cloche service?")) << body;
   }
 }
 

@@ -15,7 +15,7 @@ Result<std::vector<StreamEvent>> EventParser::feed(std::string_view bytes) {
     }
     const auto end = std::min(bytes.find_first_of("\r\n"), bytes.size());
     if (line_.size() + end + event_.data.size() > most_.count) {
-      return fail(ErrorCode::limit_reached, "the service sends an event without end");
+      return fail(ErrorCode::limit_reached, "the service sent an event that is too long");
     }
     line_.append(bytes.substr(0, end));
     bytes.remove_prefix(end);

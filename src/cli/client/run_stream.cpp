@@ -51,7 +51,7 @@ class Following {
       boost::system::error_code failed;
       json::value data = json::parse(event.data, failed);
       if (failed || !data.is_object())
-        co_return fail(ErrorCode::protocol, "the service sends an event that is no JSON");
+        co_return fail(ErrorCode::protocol, "the service sent an event that is not JSON");
       std::string name = event.name;
       auto taken = co_await take_event(std::move(name), std::move(data.get_object()));
       if (!taken) {
@@ -125,13 +125,13 @@ Task<Result<json::object>> follow_run(Service& service, http::Request request, R
     if (following.has_ended()) co_return following.take_end();
     if (following.refused()) co_return fail(*following.refused());
     if (!following.has_begun()) {
-      if (read) co_return fail(ErrorCode::unavailable, service.place() + " hung up before the run began");
+      if (read) co_return fail(ErrorCode::unavailable, service.place() + " closed the connection before the run began");
       co_return fail(std::move(read).error());
     }
     const bool gone = !read && read.error().code == ErrorCode::not_found;
     if (gone) {
       co_return fail(ErrorCode::unavailable,
-                     "the service does not know the run any more: it was started anew, or the session was ended");
+                     "the service no longer knows the run: the service was restarted or the session was ended");
     }
     const bool can_go_on =
         read || read.error().code == ErrorCode::unavailable || read.error().code == ErrorCode::timeout;
@@ -140,8 +140,9 @@ Task<Result<json::object>> follow_run(Service& service, http::Request request, R
       pause = first_pause;
     }
     if (!can_go_on || attempt >= most_attempts) {
-      Error error = read ? Error{ErrorCode::unavailable, service.place() + " hangs up again and again"} : read.error();
-      co_return fail(std::move(error).at("how the run ended is not known"));
+      Error error =
+          read ? Error{ErrorCode::unavailable, service.place() + " keeps closing the connection"} : read.error();
+      co_return fail(std::move(error).at("the result of the run is unknown"));
     }
     co_await pause_for(pause);
     pause *= 2;

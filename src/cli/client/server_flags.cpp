@@ -40,20 +40,20 @@ std::string checked_token(std::string token, const std::string& where) {
   const bool fits =
       token.size() <= longest_token && std::ranges::all_of(token, [](char c) { return c > 0x20 && c < 0x7f; });
   if (token.empty() || !fits)
-    throw SandboxArgumentError("there is no token in " + where + ": it is one line, without blanks");
+    throw SandboxArgumentError("no token in " + where + ": the file must contain one line without spaces");
   return token;
 }
 
 }  // namespace
 
 void ServerFlags::add_to(CLI::App& command) {
-  command.add_option("--server", server, "Where the service is: http://HOST:PORT, https://HOST:PORT or unix:PATH")
+  command.add_option("--server", server, "Address of the service: http://HOST:PORT, https://HOST:PORT or unix:PATH")
       ->envname("CLOCHE_SERVER")
       ->default_str(std::string(usual_server))
       ->type_name("URL");
-  command.add_option("--token-file", token_file, "A file with the token to show (default: the token in $CLOCHE_TOKEN)")
+  command.add_option("--token-file", token_file, "File that contains the token (default: the token in $CLOCHE_TOKEN)")
       ->type_name("FILE");
-  command.add_option("--ca-file", authority, "The PEM file that vouches for an https service (default: the system's)")
+  command.add_option("--ca-file", authority, "PEM file with the CA certificates for https (default: the system's)")
       ->envname("CLOCHE_CA_FILE")
       ->type_name("FILE");
 }
@@ -71,7 +71,7 @@ ServerAccess ServerFlags::access() const {
 }
 
 void add_tenant_flag(CLI::App& command, std::string& tenant) {
-  command.add_option("--tenant", tenant, "Whose session it is, for an admin (default: the token's own)");
+  command.add_option("--tenant", tenant, "Tenant of the session, for an admin (default: the tenant of the token)");
 }
 
 }  // namespace cloche::cli

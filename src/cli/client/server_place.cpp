@@ -18,7 +18,7 @@ std::unexpected<Error> refused(std::string_view text) {
   // A password in a URL is not repeated.
   const std::string shown = text.find('@') == text.npos ? "`" + std::string(text) + "` " : "this ";
   return fail(ErrorCode::invalid_argument,
-              shown + "does not say where a service is: write http://HOST:PORT, https://HOST:PORT or unix:/PATH");
+              shown + "is not a service address: write http://HOST:PORT, https://HOST:PORT or unix:/PATH");
 }
 
 bool is_port(std::string_view text) {

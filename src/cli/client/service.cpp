@@ -56,7 +56,7 @@ void Service::sign(http::Request& request) const {
 Task<Error> Service::explained(Error error) {
   if (error.code == ErrorCode::permission_denied) {
     if (std::holds_alternative<http::UnixEndpoint>(client_.endpoint())) {
-      error.message += "; the socket is the service's user's: ask as that user, or as root";
+      error.message += "; the socket belongs to the user of the service: run this as that user or as root";
     }
     co_return error;
   }
@@ -64,10 +64,10 @@ Task<Error> Service::explained(Error error) {
   const Deadline soon = Deadline::after(probe_patience);
   auto probe = co_await http::open_stream(executor_, client_.endpoint(), soon);
   if (probe) {
-    error.message = place() + " hung up in the middle of the call: " + error.message;
+    error.message = place() + " closed the connection in the middle of the call: " + error.message;
   } else {
-    error.message = "no service answers at " + place() + " (" + probe.error().message +
-                    "): start one with `cloche serve`, or say where it is with --server or $CLOCHE_SERVER";
+    error.message = "no service responds at " + place() + " (" + probe.error().message +
+                    "): start one with `cloche serve`, or give its address with --server or $CLOCHE_SERVER";
   }
   co_return error;
 }
@@ -105,7 +105,8 @@ Task<Result<json::value>> Service::call(http::Request request) {
   CLOCHE_CO_TRY(const http::Response response, co_await send(std::move(request), none, deadline));
   boost::system::error_code failed;
   json::value body = json::parse(response.body, failed);
-  if (failed) co_return fail(ErrorCode::protocol, place() + " answered something that is no JSON; is it Cloche?");
+  if (failed)
+    co_return fail(ErrorCode::protocol, place() + " sent a response that is not JSON; is it a Cloche service?");
   co_return body;
 }
 

@@ -24,13 +24,13 @@ Task<Result<SessionPlace>> find_session(Service& service, std::string session, s
   }
   if (tenants.empty()) {
     co_return fail(ErrorCode::not_found,
-                   "there is no session `" + session + "`; `cloche sessions list` shows those there are");
+                   "no session `" + session + "`; run `cloche sessions list` to see all sessions");
   }
   if (tenants.size() > 1) {
     std::string all;
     for (const std::string& each : tenants) all.append(all.empty() ? "" : ", ").append(each);
     co_return fail(ErrorCode::invalid_argument,
-                   "several tenants have a session `" + session + "` (" + all + "): say whose with --tenant");
+                   "several tenants have a session `" + session + "` (" + all + "): choose one with --tenant");
   }
   SessionPlace place;
   place.tenant = std::move(tenants.front());

@@ -20,7 +20,7 @@ template <std::size_t n>
 Result<std::array<char, n>> random_bytes() {
   std::array<char, n> bytes{};
   if (::RAND_bytes(reinterpret_cast<unsigned char*>(bytes.data()), n) != 1) {
-    return fail(ErrorCode::internal, "no random bytes");
+    return fail(ErrorCode::internal, "cannot get random bytes");
   }
   return bytes;
 }
@@ -49,7 +49,8 @@ Task<Result<std::unique_ptr<WebSocket>>> WebSocket::open(Service& service, std::
   const bool agreed = upgrade.response.status == 101 &&
                       http::same_word(upgrade.response.field("Upgrade"), "websocket") &&
                       upgrade.response.field("Sec-WebSocket-Accept") == websocket_accept(key);
-  if (!agreed) co_return fail(ErrorCode::protocol, service.place() + " does not speak WebSocket; is it Cloche?");
+  if (!agreed)
+    co_return fail(ErrorCode::protocol, service.place() + " does not support WebSocket; is it a Cloche service?");
   const auto executor = co_await asio::this_coro::executor;
   std::unique_ptr<WebSocket> socket(new WebSocket(executor, std::move(upgrade.stream)));
   socket->decoder_.feed(upgrade.read_ahead);
@@ -63,7 +64,7 @@ Task<Result<std::optional<WebSocketMessage>>> WebSocket::read() {
     if (!message) {
       const std::span<char> room(buffer);
       CLOCHE_CO_TRY(const std::size_t count, co_await stream_->read_some(room, Deadline::never()));
-      if (count == 0) co_return fail(ErrorCode::unavailable, "the service hung up");
+      if (count == 0) co_return fail(ErrorCode::unavailable, "the service closed the connection");
       decoder_.feed(std::string_view(buffer).substr(0, count));
       continue;
     }

@@ -17,7 +17,7 @@ bool is_control(Opcode opcode) { return static_cast<std::uint8_t>(opcode) >= 8; 
 bool is_known(std::uint8_t opcode) { return opcode <= 2 || (opcode >= 8 && opcode <= 10); }
 
 std::unexpected<Error> broken(const char* how) {
-  return fail(ErrorCode::protocol, std::string("the service breaks the rules of WebSockets: ") + how);
+  return fail(ErrorCode::protocol, std::string("the service violates the WebSocket protocol: ") + how);
 }
 
 }  // namespace
@@ -48,15 +48,15 @@ std::string encode_frame(Opcode opcode, std::string_view payload, FrameMask mask
 Result<std::optional<FrameDecoder::Head>> FrameDecoder::read_head() const {
   const auto byte = [this](std::size_t at) { return static_cast<std::uint8_t>(unread_[at]); };
   if (unread_.size() < 2) return std::nullopt;
-  if ((byte(0) & reserved_bits) != 0 || !is_known(byte(0) & 0x0f)) return broken("a frame of no known kind");
-  if ((byte(1) & masked_bit) != 0) return broken("a masked frame");
+  if ((byte(0) & reserved_bits) != 0 || !is_known(byte(0) & 0x0f)) return broken("frame of an unknown type");
+  if ((byte(1) & masked_bit) != 0) return broken("masked frame");
   Head head;
   head.is_last = (byte(0) & last_bit) != 0;
   head.opcode = static_cast<Opcode>(byte(0) & 0x0f);
   head.size = 2;
   head.payload = byte(1);
   if (is_control(head.opcode) && (head.payload > longest_control || !head.is_last))
-    return broken("a long control frame");
+    return broken("control frame that is too long");
   const std::size_t more = head.payload == 126 ? 2 : head.payload == 127 ? 8 : 0;
   if (unread_.size() < head.size + more) return std::nullopt;
   if (more > 0) head.payload = 0;
@@ -71,7 +71,7 @@ Result<std::optional<WebSocketMessage>> FrameDecoder::next() {
     if (!head) return std::nullopt;
     const std::size_t begun = begun_ ? begun_->data.size() : 0;
     if (head->payload > most_.count - std::min<std::uint64_t>(begun, most_.count)) {
-      return fail(ErrorCode::limit_reached, "the service sends a message without end");
+      return fail(ErrorCode::limit_reached, "the service sent a message that is too long");
     }
     if (unread_.size() - head->size < head->payload) return std::nullopt;
     std::string payload = unread_.substr(head->size, head->payload);
@@ -84,7 +84,7 @@ Result<std::optional<WebSocketMessage>> FrameDecoder::next() {
 Result<std::optional<WebSocketMessage>> FrameDecoder::take_frame(const Head& head, std::string payload) {
   if (is_control(head.opcode)) return WebSocketMessage{head.opcode, std::move(payload)};
   const bool goes_on = head.opcode == Opcode::continuation;
-  if (goes_on != begun_.has_value()) return broken("a message within another");
+  if (goes_on != begun_.has_value()) return broken("message inside another message");
   if (!goes_on) begun_ = WebSocketMessage{head.opcode, {}};
   begun_->data += payload;
   if (!head.is_last) return std::nullopt;

@@ -13,7 +13,7 @@ Result<std::string> in_workspace(const std::string& path) {
   std::string_view rest = path;
   if (!rest.starts_with(usual_workspace) ||
       (rest.size() > usual_workspace.size() && rest[usual_workspace.size()] != '/')) {
-    return fail(ErrorCode::invalid_argument, path + " is not in the workspace: write the path relative to it");
+    return fail(ErrorCode::invalid_argument, path + " is not in the workspace; give a path relative to it");
   }
   rest.remove_prefix(usual_workspace.size());
   while (rest.starts_with('/')) rest.remove_prefix(1);
@@ -43,8 +43,7 @@ Result<CopyWish> plan_copy(std::string_view from, std::string_view to) {
   if (source.session.has_value() == target.session.has_value()) {
     return fail(
         ErrorCode::invalid_argument,
-        "one of the two has to be in a session, written SESSION:PATH, and the other here; write ./a:b for a file "
-        "with a colon");
+        "exactly one path must be in a session, written SESSION:PATH; write ./a:b for a local file with a colon");
   }
   if (source.path.empty() || target.path.empty()) return fail(ErrorCode::invalid_argument, "a path is empty");
   wish.way = target.session ? CopyWish::Way::up : CopyWish::Way::down;

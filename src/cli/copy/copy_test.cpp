@@ -167,7 +167,7 @@ TEST_F(Copies, FileThatShrinksMeanwhile_IsNoCopy) {
   Result<std::string> piece = std::string("x");
   while (piece && !piece->empty()) piece = packer->next();
   ASSERT_FALSE(piece);
-  EXPECT_THAT(piece.error().message, HasSubstr("became shorter"));
+  EXPECT_THAT(piece.error().message, HasSubstr("was truncated"));
 }
 
 TEST_F(Copies, Fifo_IsNotWaitedFor) {
@@ -212,7 +212,7 @@ TEST_F(Copies, LinksWithoutEnd_AreRefusedBeforeTheyFillTheMemory) {
   std::size_t count = 0;
   while (taken && ++count < 1'000'000) taken = (*into)->take(link);
   ASSERT_FALSE(taken);
-  EXPECT_THAT(taken.error().message, HasSubstr("one link more than any workspace has"));
+  EXPECT_THAT(taken.error().message, HasSubstr("exceeds the number of links that a workspace can have"));
   EXPECT_EQ((*into)->left_out().size(), 100'000u);
 }
 

@@ -43,7 +43,7 @@ Task<Result<Copied>> to_stdout(Service& service, const SessionPlace& place, cons
     copied.bytes += piece.size();
     if (written) co_return Status{};
     copied.nobody_reads = true;
-    co_return fail(ErrorCode::cancelled, "nobody reads stdout any more");
+    co_return fail(ErrorCode::cancelled, "stdout was closed");
   };
   const std::string& path = wish.remote.path;
   http::Request request = request_for(kind == RemoteKind::file ? file_target(place, path) : copy_target(place, path));
@@ -86,7 +86,7 @@ Task<Result<Copied>> to_files(Service& service, const SessionPlace& place, const
   CLOCHE_CO_CHECK(into.finish());
   line.clear();
   if (!into.left_out().empty()) {
-    std::fprintf(stderr, "cloche: left out: %zu links that lead out of the directory, such as %s\n",
+    std::fprintf(stderr, "cloche: skipped %zu links that lead out of the directory, such as %s\n",
                  into.left_out().size(), printable(into.left_out().front()).c_str());
   }
   Copied copied;
@@ -105,7 +105,7 @@ Task<Result<Copied>> download(Service& service, CopyWish wish, std::string tenan
   std::string path = wish.remote.path;
   CLOCHE_CO_TRY(const RemoteKind kind, co_await look_at(service, place, std::move(path)));
   if (kind == RemoteKind::missing) {
-    co_return fail(ErrorCode::not_found, "there is no " + wish.remote.path + " in session " + place.session);
+    co_return fail(ErrorCode::not_found, wish.remote.path + " does not exist in session " + place.session);
   }
   if (wish.local.is_stream()) co_return co_await to_stdout(service, place, wish, kind);
   co_return co_await to_files(service, place, wish, kind);

@@ -67,10 +67,11 @@ Status Packer::add(Item item) {
   total_ += item.entry.size;
   if (++entries_ > most_entries) {
     return fail(ErrorCode::limit_reached,
-                "more than 10,000 files, which is what the service takes at once: copy parts");
+                "more than 10,000 files, which is the limit of the service; copy them in several parts");
   }
   if (total_ > most_bytes) {
-    return fail(ErrorCode::limit_reached, "more than 256 MiB, which is what the service takes at once: copy parts");
+    return fail(ErrorCode::limit_reached,
+                "more than 256 MiB, which is the limit of the service; copy the files in several parts");
   }
   items_.push_back(std::move(item));
   return {};
@@ -120,7 +121,7 @@ Result<std::string> Packer::begin_file(Item& item) {
   }
   struct stat status = {};
   if (::fstat(file_.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    return fail(ErrorCode::invalid_argument, file_name_ + " is no file any more");
+    return fail(ErrorCode::invalid_argument, file_name_ + " is no longer a regular file");
   }
   item.entry.size = static_cast<std::uint64_t>(status.st_size);
   missing_ = item.entry.size;
@@ -137,7 +138,7 @@ Result<std::string> Packer::next() {
     } while (n < 0 && errno == EINTR);
     if (n < 0) return fail(agent::file_error(errno, file_name_));
     // The header has promised more: a copy that is not true is none.
-    if (n == 0) return fail(ErrorCode::invalid_argument, file_name_ + " became shorter while it was copied");
+    if (n == 0) return fail(ErrorCode::invalid_argument, file_name_ + " was truncated while it was being copied");
     piece.resize(static_cast<std::size_t>(n));
     missing_ -= piece.size();
     done_ += piece.size();

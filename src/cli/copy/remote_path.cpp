@@ -23,7 +23,7 @@ Task<Result<unsigned>> head_status(Service& service, std::string target) {
 Task<Result<RemoteKind>> refusal(Service& service, std::string target) {
   auto answered = co_await service.get(std::move(target));
   if (!answered) co_return fail(std::move(answered).error());
-  co_return fail(ErrorCode::protocol, "the service says two things of one path");
+  co_return fail(ErrorCode::protocol, "the service returned contradictory information about a path");
 }
 
 }  // namespace

@@ -32,8 +32,7 @@ mode_t own_umask() {
 }
 
 std::unexpected<Error> hostile(const std::string& path, const char* how) {
-  return fail(ErrorCode::protocol,
-              "the service sends an archive that is not trusted: `" + agent::shown(path) + "` " + how);
+  return fail(ErrorCode::protocol, "the service sent an unsafe archive: `" + agent::shown(path) + "` " + how);
 }
 
 }  // namespace
@@ -78,7 +77,7 @@ Result<std::unique_ptr<Unarchive>> Unarchive::make(const std::string& path, Want
     const std::string parent = slash == above.npos ? "." : slash == 0 ? "/" : std::string(above.substr(0, slash));
     own->parent_.reset(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!own->parent_) return fail(agent::file_error(errno, parent));
-    if (own->name_.empty()) return fail(ErrorCode::invalid_argument, path + " names no file");
+    if (own->name_.empty()) return fail(ErrorCode::invalid_argument, path + " is not a file name");
     own->holder_ = own->parent_.get();
   }
   std::string staging = agent::temporary_name();
@@ -102,18 +101,18 @@ std::uint64_t Unarchive::entries() const { return unpacker_->entries(); }
 
 Status Unarchive::add(tar::Entry entry) {
   if (entry.type == tar::EntryType::hardlink)
-    return hostile(entry.path, "is a hard link, which no workspace's archive has");
+    return hostile(entry.path, "is a hard link, which archives of workspaces never contain");
   for (auto slash = entry.path.find('/'); slash != entry.path.npos; slash = entry.path.find('/', slash + 1)) {
-    if (links_.contains(entry.path.substr(0, slash))) return hostile(entry.path, "goes through a link");
+    if (links_.contains(entry.path.substr(0, slash))) return hostile(entry.path, "leads through a symbolic link");
   }
   if (wanted_ == Wanted::file) {
     const bool is_only_file = entry.type == tar::EntryType::file && file_name_.empty() && !entry.path.empty() &&
                               entry.path.find('/') == entry.path.npos;
-    if (!is_only_file) return hostile(entry.path, "is more than the file that was asked for");
+    if (!is_only_file) return hostile(entry.path, "is not part of the requested file");
     file_name_ = entry.path;
   }
   if (entry.type == tar::EntryType::symlink) {
-    if (++link_count_ > most_links) return hostile(entry.path, "is one link more than any workspace has");
+    if (++link_count_ > most_links) return hostile(entry.path, "exceeds the number of links that a workspace can have");
     links_.insert(entry.path);
     if (!stays_inside(entry.path, entry.link)) {
       left_out_.push_back(entry.path);
@@ -143,7 +142,8 @@ Status Unarchive::take(std::string_view bytes) {
 
 Status Unarchive::finish() {
   if (const auto whole = reader_.finish(); !whole) {
-    return fail(ErrorCode::unavailable, "the service broke off in the middle: " + whole.error().message);
+    return fail(ErrorCode::unavailable,
+                "the service closed the connection in the middle of the archive: " + whole.error().message);
   }
   CLOCHE_CHECK(unpacker_->finish());
   return wanted_ == Wanted::file ? finish_file() : finish_directory();
@@ -166,7 +166,7 @@ Status Unarchive::finish_directory() {
 }
 
 Status Unarchive::finish_file() {
-  if (file_name_.empty()) return fail(ErrorCode::protocol, "the service sends no file");
+  if (file_name_.empty()) return fail(ErrorCode::protocol, "the service sent no file");
   if (::renameat(staged_.get(), file_name_.c_str(), holder_, name_.c_str()) != 0) {
     return fail(agent::file_error(errno, name_));
   }

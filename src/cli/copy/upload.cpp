@@ -33,7 +33,7 @@ Task<Result<UniqueFd>> sized_input() {
   }
   const char* tmp = std::getenv("TMPDIR");
   UniqueFd spool(::open(tmp != nullptr && *tmp != '\0' ? tmp : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (!spool) co_return fail_errno("keep stdin in a temporary file");
+  if (!spool) co_return fail_errno("write stdin to a temporary file");
   const auto executor = co_await asio::this_coro::executor;
   Descriptor in = Descriptor::own(executor, STDIN_FILENO);
   std::uint64_t size = 0;
@@ -42,13 +42,13 @@ Task<Result<UniqueFd>> sized_input() {
     if (piece.empty()) break;
     size += piece.size();
     if (size > Packer::most_bytes) {
-      co_return fail(ErrorCode::limit_reached, "stdin has more than 256 MiB, which is what the service takes at once");
+      co_return fail(ErrorCode::limit_reached, "stdin has more than 256 MiB, which is the limit of the service");
     }
     std::string_view rest = piece;
     while (!rest.empty()) {
       const ssize_t n = ::write(spool.get(), rest.data(), rest.size());
       if (n < 0 && errno == EINTR) continue;
-      if (n < 0) co_return fail_errno("keep stdin in a temporary file");
+      if (n < 0) co_return fail_errno("write stdin to a temporary file");
       rest.remove_prefix(static_cast<std::size_t>(n));
     }
   }
@@ -66,7 +66,7 @@ Task<Result<std::string>> target_name(Service& service, const SessionPlace& plac
     co_return fail(ErrorCode::invalid_argument, path + " is a file, not a directory");
   }
   if (is_directory && wish.local.is_stream()) {
-    co_return fail(ErrorCode::invalid_argument, "stdin has no name: say which file it becomes, as in SESSION:dir/file");
+    co_return fail(ErrorCode::invalid_argument, "stdin has no name; give the name of the file, as in SESSION:dir/file");
   }
   co_return is_directory ? joined(path == "." ? "" : path, own_name) : path;
 }
@@ -92,7 +92,8 @@ Task<Result<Copied>> send(Service& service, const SessionPlace& place, Packer pa
   CLOCHE_CO_TRY(const http::Response response, co_await service.send(std::move(request), none, Deadline::never()));
   boost::system::error_code failed;
   const boost::json::value answer = boost::json::parse(response.body, failed);
-  if (failed || !answer.is_object()) co_return fail(ErrorCode::protocol, service.place() + " answered no JSON");
+  if (failed || !answer.is_object())
+    co_return fail(ErrorCode::protocol, service.place() + " sent a response that is not JSON");
   Copied copied;
   copied.path = place.session + ":" + shown;
   copied.entries = packer.entries();
@@ -121,7 +122,7 @@ Task<Result<Copied>> upload(Service& service, CopyWish wish, std::string tenant)
   std::string shown = name.empty() ? "." : name;
   auto copied = co_await send(service, place, std::move(*packer), std::move(shown));
   if (copied && copied->left_out > 0) {
-    std::fprintf(stderr, "cloche: left out: %llu that are neither files, directories nor links\n",
+    std::fprintf(stderr, "cloche: skipped %llu entries that are neither files, directories nor links\n",
                  static_cast<unsigned long long>(copied->left_out));
   }
   co_return copied;

@@ -36,7 +36,8 @@ std::string option_entry(const CLI::Option& option) {
   if (takes_value(option)) names += " " + placeholder(option);
   std::string text = ".TP\n" + names + "\n" + roff_text(sentence(option.get_description())) + "\n";
   if (!option.get_default_str().empty()) text += "Default: " + bold(option.get_default_str()) + ".\n";
-  if (!option.get_envname().empty()) text += "Also from the variable " + bold(option.get_envname()) + ".\n";
+  if (!option.get_envname().empty())
+    text += "Can also be set by the environment variable " + bold(option.get_envname()) + ".\n";
   return text;
 }
 
@@ -94,11 +95,11 @@ std::string command_section(const CLI::App& command) {
 
 std::string environment_section(const std::vector<const CLI::App*>& commands) {
   std::map<std::string, std::string> variables{
-      {"CLOCHE_TOKEN", "The token that commands show to a service, unless --token-file is given."},
-      {"CLOCHE_CONFIG", "The configuration of serve and token, unless --config is given."},
-      {"DOCKER_HOST", "The Docker engine, unless --docker-host is given."},
-      {"NO_COLOR", "When it is not empty, nothing is coloured unless --color says so."},
-      {"TMPDIR", "Where stdin is kept while it is copied into a session."},
+      {"CLOCHE_TOKEN", "Token that commands send to a service, unless --token-file is given."},
+      {"CLOCHE_CONFIG", "Configuration file of serve and token, unless --config is given."},
+      {"DOCKER_HOST", "Address of the Docker engine, unless --docker-host is given."},
+      {"NO_COLOR", "If not empty, output has no colors unless --color is given."},
+      {"TMPDIR", "Directory for the temporary file that holds stdin while it is copied into a session."},
   };
   for (const CLI::App* command : commands) {
     for (const CLI::Option* option : visible_options(*command)) {
@@ -117,12 +118,13 @@ struct ExitCode {
 };
 constexpr ExitCode exit_codes[] = {
     {"0",
-     "It is done. Of run and exec, the exit code is the program's own; 128 and the number of a signal that ended it."},
-    {"64", "The command line makes no sense."},
-    {"69", "The host or the service cannot do it, or nobody answers."},
-    {"70", "Anything else that could not be done."},
-    {"129, 130, 143", "The command was told to end by SIGHUP, SIGINT or SIGTERM."},
-    {"141", "Nobody reads the output any more."},
+     "Success. run and exec exit with the exit code of the program, or 128 plus the number of the signal that ended "
+     "it."},
+    {"64", "Invalid command line."},
+    {"69", "The host or the service cannot do it, or the service does not respond."},
+    {"70", "Any other error."},
+    {"129, 130, 143", "The command was stopped by SIGHUP, SIGINT or SIGTERM."},
+    {"141", "stdout was closed."},
 };
 
 }  // namespace
@@ -162,11 +164,11 @@ std::string manual_page(const CLI::App& app, std::string_view version) {
   collect_leaves(app, commands);
   // No date: the same sources make the same page.
   std::string page = ".TH CLOCHE 1 \"\" \"cloche " + roff_text(version) + "\" \"User Commands\"\n.nh\n.ad l\n";
-  page += ".SH NAME\ncloche \\- sandboxes for code that nobody trusts\n";
+  page += ".SH NAME\ncloche \\- sandboxes for untrusted code\n";
   page += ".SH SYNOPSIS\n";
   for (const CLI::App* command : commands) page += synopsis(*command) + "\n.br\n";
   page += ".SH DESCRIPTION\n" + roff_text(app.get_description()) + "\n";
-  page += ".SH OPTIONS\nOf all commands.\n";
+  page += ".SH OPTIONS\nThese apply to all commands.\n";
   for (const CLI::Option* each : visible_options(app)) page += option_entry(*each);
   page += ".SH COMMANDS\n";
   for (const CLI::App* command : commands) page += command_section(*command);
