@@ -54,7 +54,7 @@ bool holds_exactly(int fd, std::string_view bytes) {
 
 Result<UniqueFd> sealed_file(const char* name, std::string_view bytes, SealedUse use) {
   UniqueFd fd = memory_file(name, use);
-  if (!fd) return fail_errno("make a file in memory");
+  if (!fd) return fail_errno("create a file in memory");
   // A new file of this kind has mode 0777.
   if (::fchmod(fd.get(), use == SealedUse::program ? 0500 : 0400) != 0) return fail_errno("close a file in memory");
   CLOCHE_CHECK(write_all(fd.get(), bytes));

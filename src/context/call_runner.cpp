@@ -19,11 +19,11 @@ constexpr std::size_t error_excerpt = 2000;
 
 std::string describe(const Outcome& outcome) {
   switch (outcome.ending) {
-    case Ending::memory_limit: return "the sandbox's memory was used up";
-    case Ending::signalled: return "the interpreter was ended by signal " + std::to_string(outcome.signal);
+    case Ending::memory_limit: return "the sandbox reached its memory limit";
+    case Ending::signalled: return "the interpreter was terminated by signal " + std::to_string(outcome.signal);
     case Ending::exited: return "the interpreter exited with code " + std::to_string(outcome.exit_code);
     case Ending::not_started: return "the interpreter could not be started: " + outcome.reason;
-    default: return "the interpreter had to be ended";
+    default: return "the interpreter was stopped";
   }
 }
 
@@ -78,7 +78,7 @@ Task<> CallRunner::shut_down() {
 
 Task<Status> CallRunner::launch() {
   const Deadline deadline = Deadline::after(start_patience);
-  Error error{ErrorCode::internal, "no interpreter was named"};
+  Error error{ErrorCode::internal, "missing interpreter"};
   auto programs = dialect_->programs();
   for (ExecSpec& program : programs) {
     auto launched = co_await launch(std::move(program), deadline);
@@ -228,7 +228,7 @@ Task<> CallRunner::converse(CoreCall& call, CoreResult& result) {
   if (conversation.cut) {
     result.ending = *conversation.cut;
     result.reason = why_cut(*conversation.cut, call);
-    if (result.state == ContextState::lost) result.reason += ", and the context was lost with it: " + lost_;
+    if (result.state == ContextState::lost) result.reason += ", and the context was lost: " + lost_;
   }
   conversation.output.move_into(result);
 }

@@ -52,14 +52,14 @@ bool is_figure(std::string_view path, std::string_view prefix) {
 
 Status validate(const CellRequest& request) {
   if (request.code.size() > longest_code.count) {
-    return fail(ErrorCode::invalid_argument, "a cell may have at most " + to_string(longest_code));
+    return fail(ErrorCode::invalid_argument, "a cell must have at most " + to_string(longest_code));
   }
   if (!is_utf8(request.code)) return fail(ErrorCode::invalid_argument, "the cell is not UTF-8");
   if (request.input && request.input->size() > longest_input.count) {
-    return fail(ErrorCode::invalid_argument, "a cell's input may have at most " + to_string(longest_input));
+    return fail(ErrorCode::invalid_argument, "a cell's input must have at most " + to_string(longest_input));
   }
   if (request.wall_limit.count() <= 0 || request.wall_limit > longest_run) {
-    return fail(ErrorCode::invalid_argument, "a cell's time limit is from 1 ms to 24 h");
+    return fail(ErrorCode::invalid_argument, "a cell's time limit must be from 1 ms to 24 h");
   }
   return {};
 }
@@ -84,7 +84,7 @@ Status take_report(std::string_view report, const std::string& figure_prefix, Ce
   json::error_code error;
   const json::value parsed = json::parse(view(report), error, {}, options);
   const auto* object = error ? nullptr : parsed.if_object();
-  if (object == nullptr) return fail(ErrorCode::protocol, "the context's report on a cell is no JSON object");
+  if (object == nullptr) return fail(ErrorCode::protocol, "the context's report on a cell is not a JSON object");
   result.value = text_of(*object, "value");
   if (const auto* cut = member(*object, "value_cut"); cut != nullptr && cut->is_bool())
     result.value_cut = cut->get_bool();

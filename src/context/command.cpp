@@ -43,16 +43,16 @@ std::optional<std::uint32_t> pid_in(std::string_view line) {
 
 Status validate(const CommandRequest& request) {
   if (request.command.size() > longest_command.count) {
-    return fail(ErrorCode::invalid_argument, "a command may have at most " + to_string(longest_command));
+    return fail(ErrorCode::invalid_argument, "a command must have at most " + to_string(longest_command));
   }
   if (request.command.find('\0') != std::string::npos) {
     return fail(ErrorCode::invalid_argument, "the command contains a NUL byte");
   }
   if (request.input.size() > longest_input.count) {
-    return fail(ErrorCode::invalid_argument, "a command's input may have at most " + to_string(longest_input));
+    return fail(ErrorCode::invalid_argument, "a command's input must have at most " + to_string(longest_input));
   }
   if (request.wall_limit.count() <= 0 || request.wall_limit > longest_run) {
-    return fail(ErrorCode::invalid_argument, "a command's time limit is from 1 ms to 24 h");
+    return fail(ErrorCode::invalid_argument, "a command's time limit must be from 1 ms to 24 h");
   }
   return {};
 }

@@ -101,7 +101,7 @@ Task<Result<CoreResult>> ContextCore::submit(std::shared_ptr<Job> job, Deadline 
   const auto state = state_;
   if (state->closed) co_return fail(closed_error());
   if (state->queue.size() >= most_waiting) {
-    co_return fail(ErrorCode::limit_reached, "too many calls wait for this context");
+    co_return fail(ErrorCode::limit_reached, "too many calls are waiting for this context");
   }
   const Abandonment abandonment(state, job);
   state->queue.push_back(job);
@@ -110,7 +110,7 @@ Task<Result<CoreResult>> ContextCore::submit(std::shared_ptr<Job> job, Deadline 
     if (deadline.passed()) {
       const bool waits = state->current != job;
       co_return fail(ErrorCode::timeout, waits ? "the context was busy with other calls for too long"
-                                               : "the call did not end in time, and was interrupted");
+                                               : "the call did not end in time and was interrupted");
     }
     co_await job->changed.wait(deadline);
   }

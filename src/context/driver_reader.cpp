@@ -58,7 +58,7 @@ std::unexpected<Error> DriverReader::breach(const std::string& why) {
   broken_ = true;
   buffer_ = {};
   position_ = searched_ = 0;
-  return fail(ErrorCode::protocol, "something was written to the context's event descriptor that is no record: " + why);
+  return fail(ErrorCode::protocol, "an invalid record was written to the context's event descriptor: " + why);
 }
 
 Result<std::optional<DriverEvent>> DriverReader::next() {
@@ -72,7 +72,7 @@ Result<std::optional<DriverEvent>> DriverReader::next() {
   }
   auto event = parse(std::string_view(buffer_).substr(position_, size));
   position_ = end + 1;
-  if (!event) return breach("its kind or its id is unknown");
+  if (!event) return breach("unknown kind or id");
   return event;
 }
 

@@ -84,7 +84,7 @@ Task<Status> PythonContext::prepare(LiveSandbox& sandbox, std::string zygote, st
 Task<Result<std::unique_ptr<PythonContext>>> PythonContext::open(LiveSandbox& sandbox, PythonContextOptions options,
                                                                  Deadline deadline) {
   if (!is_clean_absolute_path("/" + options.figures)) {
-    co_return fail(ErrorCode::invalid_argument, "the directory for figures must be a path within the work directory");
+    co_return fail(ErrorCode::invalid_argument, "the directory for figures must be in the work directory");
   }
   const auto executor = co_await asio::this_coro::executor;
   const std::string zygote = options.zygote;

@@ -7,8 +7,9 @@ namespace cloche::images {
 namespace {
 
 Error no_packages(const Recipe& recipe) {
-  return Error{ErrorCode::unsupported, "Debian has no packages for it; only `cloche images build --backend docker " +
-                                           recipe.name + "` makes it, with a registry"};
+  return Error{ErrorCode::unsupported,
+               "Debian has no packages for it; build it with `cloche images build --backend docker " + recipe.name +
+                   "` and a registry"};
 }
 
 }  // namespace
@@ -17,8 +18,8 @@ Result<std::unique_ptr<Builder>> Builder::create(Executor executor, BuildOptions
   if (options.backend == BackendKind::oci && options.way == Way::dockerfile) {
     return fail(
         ErrorCode::invalid_argument,
-        "Dockerfiles are built by a Docker engine only; for the oci backend say --offline: images are then made "
-        "of the packages of this host's Debian mirror");
+        "the oci backend cannot build Dockerfiles; use --offline to build images from the packages of this host's "
+        "Debian mirror");
   }
   CLOCHE_TRY(http::Endpoint endpoint, docker::engine_endpoint(options.docker));
   return std::unique_ptr<Builder>(
@@ -108,11 +109,11 @@ Task<Result<BuildReport>> Builder::build_docker(Recipe recipe, oci::Watch watch)
     auto base = co_await ensure_base(engine_, recipe, progress_, deadline);
     if (!base && (options_.way == Way::dockerfile || !recipe.has_packages)) {
       Error error = std::move(base).error();
-      if (recipe.has_packages) error.message += " (without a registry, say --offline)";
+      if (recipe.has_packages) error.message += " (use --offline if there is no registry)";
       co_return fail(std::move(error));
     }
     if (!base) {
-      report.remark = "no registry can be used, so Debian's packages are: " + base.error().message;
+      report.remark = "no registry is reachable; using Debian packages: " + base.error().message;
       report.method = Method::offline;
     }
   }
@@ -133,7 +134,7 @@ Task<Result<BuildReport>> Builder::build_docker(Recipe recipe, oci::Watch watch)
   if (!removed) co_return fail(std::move(removed).error().at("remove older images of " + recipe.name));
   auto made = co_await find_docker_image(engine_, recipe, deadline);
   if (!made) co_return fail(std::move(made).error());
-  if (!*made) co_return fail(ErrorCode::protocol, "the engine does not have the image it just made: " + recipe.tag());
+  if (!*made) co_return fail(ErrorCode::protocol, "the engine does not have the image it just built: " + recipe.tag());
   report.bytes = (*made)->bytes;
   co_return report;
 }

@@ -56,7 +56,7 @@ class Complaints {
   std::string text() const {
     std::string all;
     for (const std::string& line : said_) all += (all.empty() ? "" : "; ") + line;
-    return all.empty() ? "it did not say why" : all;
+    return all.empty() ? "no error message" : all;
   }
 
  private:
@@ -69,16 +69,17 @@ class Complaints {
 
 Status check_offline_tools() {
   if (!find_program("mmdebstrap"))
-    return fail(ErrorCode::unsupported, "there is no mmdebstrap on this host: apt-get install mmdebstrap");
+    return fail(ErrorCode::unsupported, "mmdebstrap is not installed: apt-get install mmdebstrap");
   if (!find_program("unshare"))
-    return fail(ErrorCode::unsupported, "there is no unshare on this host: apt-get install util-linux");
+    return fail(ErrorCode::unsupported, "unshare is not installed: apt-get install util-linux");
   if (::access(debian_keyring, R_OK) != 0) {
-    return fail(ErrorCode::unsupported, std::string("there is no ") + debian_keyring +
-                                            ", without which packages cannot be trusted: apt-get install "
+    return fail(ErrorCode::unsupported, std::string("missing ") + debian_keyring +
+                                            ", which is required to verify packages: apt-get install "
                                             "debian-archive-keyring");
   }
   if (::geteuid() != 0)
-    return fail(ErrorCode::permission_denied, "making a root filesystem from packages needs root: run it with sudo");
+    return fail(ErrorCode::permission_denied,
+                "building a root filesystem from packages requires root: run it with sudo");
   return {};
 }
 
@@ -104,10 +105,10 @@ Status make_debian_root(const Recipe& recipe, const std::string& draft, const Pr
   CLOCHE_TRY(const int code, run_lines(spec, line, watch));
   if (code != 0) {
     return fail(ErrorCode::unavailable, "mmdebstrap: " + complaints.text() +
-                                            " (does `apt-get update` work? Debian's packages come from the mirror "
+                                            " (does `apt-get update` work? Packages come from the mirror "
                                             "of this host's own apt)");
   }
-  progress("taking away what no sandbox needs");
+  progress("removing files that sandboxes do not need");
   return tidy_root(root, recipe.packages.dropped);
 }
 

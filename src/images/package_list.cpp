@@ -46,8 +46,9 @@ Result<PackageList> parse_package_list(std::string_view text) {
     const bool drops = line.front() == '-';
     const std::string_view word = drops ? line.substr(1) : line;
     if (drops ? !is_pattern(word) : !is_package(word)) {
-      return fail(ErrorCode::invalid_argument, "line " + std::to_string(number) + ": '" + std::string(line) + "' is " +
-                                                   (drops ? "no path in an image" : "no name of a package"));
+      return fail(ErrorCode::invalid_argument,
+                  "line " + std::to_string(number) + ": '" + std::string(line) + "' is " +
+                      (drops ? "not a valid path in an image" : "not a valid package name"));
     }
     (drops ? list.dropped : list.packages).emplace_back(word);
   }

@@ -67,7 +67,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& strings) {
 
 Result<UniqueFd> file_of(const std::string& bytes) {
   UniqueFd file(::memfd_create("input", MFD_CLOEXEC));
-  if (!file) return fail_errno("make a file in memory");
+  if (!file) return fail_errno("create a file in memory");
   if (::pwrite(file.get(), bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
     return fail_errno("write a file in memory");
   return file;
@@ -102,7 +102,7 @@ Result<std::string> find_program(const std::string& name) {
     const std::string path = directory + name;
     if (::access(path.c_str(), X_OK) == 0) return path;
   }
-  return fail(ErrorCode::not_found, "there is no program " + name + " on this host");
+  return fail(ErrorCode::not_found, "program not found on this host: " + name);
 }
 
 Result<Process> Process::start(const ProcessSpec& spec) {
@@ -117,7 +117,7 @@ Result<Process> Process::start(const ProcessSpec& spec) {
     CLOCHE_TRY(err, oci::make_bounded_memory(kib(16)));
   }
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno("make a pipe");
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno("create a pipe");
   UniqueFd out(ends[0]);
   const UniqueFd out_write(ends[1]);
   const ChildPlan plan = {argv.front().c_str(),
@@ -200,7 +200,7 @@ Result<std::string> output_of(const ProcessSpec& spec, const oci::Watch& watch) 
     CLOCHE_TRY(const std::string bytes, process.read(watch));
     if (bytes.empty()) break;
     all += bytes;
-    if (all.size() > most_output) return fail(ErrorCode::limit_reached, spec.argv.front() + " says too much");
+    if (all.size() > most_output) return fail(ErrorCode::limit_reached, spec.argv.front() + " printed too much");
   }
   CLOCHE_TRY(const int code, process.wait());
   if (code != 0) {

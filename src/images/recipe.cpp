@@ -105,7 +105,7 @@ Result<Recipe> find_recipe(std::string_view name) {
     if (recipe.name == lower || std::ranges::find(recipe.others, lower) != recipe.others.end()) return recipe;
     known += (known.empty() ? "" : ", ") + recipe.name;
   }
-  return fail(ErrorCode::not_found, "there is no image '" + std::string(name) + "'; there are " + known);
+  return fail(ErrorCode::not_found, "no image '" + std::string(name) + "'; known images: " + known);
 }
 
 std::string inputs_of(const Recipe& recipe, Method method, std::string_view architecture) {

@@ -102,7 +102,7 @@ std::optional<BuiltRoot> RootStore::find(const std::string& name) const {
 
 Result<Draft> RootStore::draft(const oci::Watch& watch) const {
   auto made = oci::make_directories(directory_ + "/roots", 0711);
-  if (!made) return fail(std::move(made).error().at("run as root, or choose another state directory"));
+  if (!made) return fail(std::move(made).error().at("run as root or choose another state directory"));
   CLOCHE_TRY(UniqueFd locked, lock(directory_ + "/.build.lock", watch));
   CLOCHE_TRY(const std::vector<std::string> names, oci::list_directory(directory_));
   for (const std::string& name : names) {
@@ -129,9 +129,9 @@ Result<BuiltRoot> RootStore::install(Draft draft, const std::string& name, const
   if (::rename(whole.c_str(), place.c_str()) != 0) return fail_errno("rename to " + place);
   const std::string link = draft.path() + "/link";
   const std::string target = std::string(link_start) + generation + std::string(link_end);
-  if (::symlink(target.c_str(), link.c_str()) != 0) return fail_errno("make the link " + link);
+  if (::symlink(target.c_str(), link.c_str()) != 0) return fail_errno("create the link " + link);
   if (::rename(link.c_str(), path_of(name).c_str()) != 0) {
-    auto failure = fail_errno("put the image at " + path_of(name) + " (is something else there?)");
+    auto failure = fail_errno("put the image at " + path_of(name) + " (does another file exist there?)");
     (void)oci::remove_tree(place);
     return failure;
   }
@@ -150,7 +150,7 @@ void RootStore::remove_unused() const {
   for (const std::string& generation : *generations) {
     if (newest.contains(generation)) continue;
     if (is_in_use(generation)) {
-      log::info("images: {} stays until no sandbox uses it and another image is made", generation);
+      log::info("images: {} is kept until no sandbox uses it and another image is built", generation);
       continue;
     }
     if (auto removed = oci::remove_tree(directory_ + "/roots/" + generation); !removed)

@@ -74,7 +74,7 @@ Status take_rights_away(const std::string& root) {
     if (error == std::errc::operation_not_supported)
       fs::permissions(walk->path(), gained, fs::perm_options::remove, error);
   }
-  if (error) return fail(errno_error("take set-uid bits away below " + root, error.value()));
+  if (error) return fail(errno_error("remove set-uid bits below " + root, error.value()));
   return {};
 }
 

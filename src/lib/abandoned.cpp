@@ -38,7 +38,7 @@ Result<T> ask_backend(const EngineOptions& options, const std::string& owner, Ca
       asio::detached);
   io.run();
   threads.join();
-  if (!answer) return fail(ErrorCode::internal, "the backend gave no answer");
+  if (!answer) return fail(ErrorCode::internal, "the backend did not respond");
   return std::move(*answer);
 }
 
@@ -125,7 +125,7 @@ Result<std::vector<Leftovers>> find_leftovers(const EngineOptions& options) {
 Status remove_leftovers(const EngineOptions& options, const Leftovers& leftovers) {
   const OwnerRegistry registry = OwnerRegistry::of_host(options);
   if (is_alive(registry, leftovers))
-    return fail(ErrorCode::already_exists, "the owner " + leftovers.owner + " is alive");
+    return fail(ErrorCode::already_exists, "owner " + leftovers.owner + " is still running");
   // Held meanwhile: nobody can start with this id.
   OwnerEntry entry = registry.find(leftovers.owner).value_or(OwnerEntry{});
   entry.id = leftovers.owner;

@@ -19,10 +19,10 @@ constexpr std::chrono::minutes create_patience{10};
 Status validate_instance(const std::string& name) {
   for (const unsigned char c : name) {
     if (!std::isalnum(c) && c != '-') {
-      return fail(ErrorCode::invalid_argument, "an instance's id has letters, digits and '-' only: '" + name + "'");
+      return fail(ErrorCode::invalid_argument, "an instance id must be letters, digits and '-': '" + name + "'");
     }
   }
-  if (name.size() > 40) return fail(ErrorCode::invalid_argument, "an instance's id has at most 40 characters");
+  if (name.size() > 40) return fail(ErrorCode::invalid_argument, "an instance id must have at most 40 characters");
   return {};
 }
 

@@ -22,7 +22,7 @@ struct Sandbox::Impl {
   std::shared_ptr<const char> held = std::make_shared<const char>();
 
   const std::shared_ptr<LiveSandbox>& share() const {
-    if (!live) throw SandboxLostError(lease ? "the sandbox was given back" : "the sandbox was destroyed");
+    if (!live) throw SandboxLostError(lease ? "the sandbox was released" : "the sandbox was destroyed");
     return live;
   }
   LiveSandbox& get() const { return *share(); }

@@ -87,7 +87,7 @@ struct SandboxContainer::Impl {
 
   // A pool may have lent it to somebody else by now.
   runner::Container& get() {
-    if (held.expired()) throw SandboxLostError("the container's sandbox was given back or destroyed");
+    if (held.expired()) throw SandboxLostError("the sandbox of the container was released or destroyed");
     return container;
   }
 

@@ -134,7 +134,7 @@ std::string Sandbox::runtime() const { return impl_->get().runtime(); }
 
 Task<Exec> Sandbox::start(ExecSpec spec) {
   if (spec.stdin_mode == Stdin::bytes) {
-    throw SandboxArgumentError("start() sends no input by itself: use Stdin::stream and write_stdin(), or run()");
+    throw SandboxArgumentError("start() does not send input; use Stdin::stream and write_stdin(), or run()");
   }
   const auto live = impl_->share();
   impl_->bind(spec);
@@ -254,7 +254,7 @@ Task<std::uint64_t> Sandbox::edit(std::string path, Edit edit) {
   const EditResult result = value_or_throw(std::move(edited));
   switch (result.outcome) {
     case EditOutcome::done: break;
-    case EditOutcome::file_changed: throw SandboxUnavailableError(path + " was changed by others while it was edited");
+    case EditOutcome::file_changed: throw SandboxUnavailableError(path + " changed while it was being edited");
     case EditOutcome::none:
     case EditOutcome::no_match: throw SandboxArgumentError(path + " does not contain the text to replace");
     case EditOutcome::other_count:
@@ -302,7 +302,7 @@ Task<std::string> Sandbox::pack(std::string path, Bytes most) {
   std::string tar;
   Files::Sink sink = [&tar, most, path](std::string bytes) -> Task<Status> {
     if (tar.size() + bytes.size() > most.count) {
-      co_return fail(ErrorCode::limit_reached, path + " packs to more than " + to_string(most));
+      co_return fail(ErrorCode::limit_reached, path + " is too large for an archive: more than " + to_string(most));
     }
     tar += bytes;
     co_return Status{};

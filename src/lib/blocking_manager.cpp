@@ -18,7 +18,7 @@ Manager::Impl::~Impl() {
 async::Task<int> Manager::Impl::shut_down_at_signal() {
   asio::signal_set signals(loop.io(), SIGTERM, SIGINT);
   const int number = co_await signals.async_wait(asio::use_awaitable);
-  log::info("signal {}: the pools are shut down; another one hastens", number);
+  log::info("signal {}: shutting down the pools; send another signal to stop at once", number);
   signals.async_wait([this](boost::system::error_code error, int) {
     if (!error) manager.hasten();
   });

@@ -32,7 +32,7 @@ void own_folder(const std::string& path) {
   struct stat status = {};
   if (::lstat(path.c_str(), &status) != 0) refuse(what, std::strerror(errno));
   const bool own = S_ISDIR(status.st_mode) && status.st_uid == ::geteuid() && (status.st_mode & 022) == 0;
-  if (!own) refuse(what, "it is not a directory of this user's alone");
+  if (!own) refuse(what, "it must be a directory that belongs to this user and is not writable by others");
 }
 
 bool write_all(int file, std::string_view rest) {
@@ -50,7 +50,7 @@ bool write_all(int file, std::string_view rest) {
 CodeFile::CodeFile(const std::string& folder, const std::string& extension, const std::string& code)
     : name_(random_hex(16) + extension), path_((std::filesystem::path(folder) / name_).string()) {
   own_folder(folder);
-  const std::string what = "the code cannot be written to " + path_;
+  const std::string what = "cannot write the code to " + path_;
   const UniqueFd file(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file) refuse(what, std::strerror(errno));
   if (!write_all(file.get(), code)) {
@@ -63,12 +63,12 @@ CodeFile::CodeFile(const std::string& folder, const std::string& extension, cons
 CodeFile::~CodeFile() { ::unlink(path_.c_str()); }
 
 std::string read_code(const std::string& path) {
-  const std::string what = "the code cannot be read from " + path;
+  const std::string what = "cannot read the code from " + path;
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file) refuse(what, std::strerror(errno));
   struct stat status = {};
   if (::fstat(file.get(), &status) != 0) refuse(what, std::strerror(errno));
-  if (!S_ISREG(status.st_mode)) refuse(what, "it is no file");
+  if (!S_ISREG(status.st_mode)) refuse(what, "it is not a regular file");
   std::string code;
   char piece[65536];
   for (;;) {
@@ -77,7 +77,7 @@ std::string read_code(const std::string& path) {
     if (count < 0) refuse(what, std::strerror(errno));
     if (count == 0) return code;
     code.append(piece, static_cast<std::size_t>(count));
-    if (code.size() > most_code) refuse(what, "it holds more than " + to_string(Bytes{most_code}));
+    if (code.size() > most_code) refuse(what, "it has more than " + to_string(Bytes{most_code}));
   }
 }
 

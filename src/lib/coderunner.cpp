@@ -29,8 +29,8 @@ void check(const SandboxRequest& request) {
   if (request.timeout_seconds < 1 || request.timeout_seconds > most_seconds) {
     throw SandboxArgumentError("timeout_seconds must be from 1 to " + std::to_string(most_seconds));
   }
-  if (request.memory_limit_bytes < 1) throw SandboxArgumentError("memory_limit_bytes must be more than nothing");
-  if (request.cpu_quota < 1) throw SandboxArgumentError("cpu_quota must be more than nothing");
+  if (request.memory_limit_bytes < 1) throw SandboxArgumentError("memory_limit_bytes must be greater than 0");
+  if (request.cpu_quota < 1) throw SandboxArgumentError("cpu_quota must be greater than 0");
 }
 
 OneShotRequest to_one_shot(const SandboxRequest& request, BackendKind backend) {

@@ -51,7 +51,7 @@ Result<std::string> place_agent(const std::string& state_dir) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) {
-    return fail(errno_error("make " + directory + " (run as root, or choose another state directory)", error.value()));
+    return fail(errno_error("make " + directory + " (run as root or choose another state directory)", error.value()));
   }
   const std::string draft = path + "." + random_hex(4);
   UniqueFd file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755));

@@ -206,13 +206,13 @@ Task<Status> HostCopy::read_out(std::string from, std::string to, Bytes most) {
   const std::string part = to + ".part-" + random_hex(4);
   const auto file =
       std::make_shared<UniqueFd>(::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
-  if (!*file) co_return fail_errno("make " + part);
+  if (!*file) co_return fail_errno("create " + part);
   Unfinished unfinished(part);
   struct Counted {
     static Task<Status> take(HostCopy& copy, std::shared_ptr<UniqueFd> into, std::string bytes, Bytes at_most) {
       copy.report_.bytes.count += bytes.size();
       if (copy.report_.bytes > at_most) {
-        co_return fail(ErrorCode::limit_reached, "there are more than " + to_string(at_most) + " to be copied");
+        co_return fail(ErrorCode::limit_reached, "more than " + to_string(at_most) + " to copy");
       }
       auto written = co_await write_piece(copy.threads_, std::move(into), std::move(bytes));
       co_return written;
@@ -237,12 +237,13 @@ Task<Status> HostCopy::read_tree_out(std::string from, std::string to, Bytes mos
   FilePath place = place_(from);
   auto listed = co_await files.list(std::move(place), Recursion::whole_tree);
   if (!listed) co_return fail(std::move(listed).error());
-  if (listed->cut) co_return fail(ErrorCode::limit_reached, from + " has too many files to be copied");
+  if (listed->cut) co_return fail(ErrorCode::limit_reached, from + " has too many files to copy");
   // A directory of our own: nothing in it can lead elsewhere.
-  if (::mkdir(to.c_str(), 0755) != 0) co_return fail_errno("make " + to);
+  if (::mkdir(to.c_str(), 0755) != 0) co_return fail_errno("create " + to);
   Unfinished unfinished(to);
   for (const FileEntry& entry : listed->entries) {
-    if (!stays_below(entry.path)) co_return fail(ErrorCode::protocol, "the sandbox told of a name that leaves " + from);
+    if (!stays_below(entry.path))
+      co_return fail(ErrorCode::protocol, "the sandbox returned a name that leads out of " + from);
     std::string target = to + "/" + entry.path;
     if (entry.type != FileType::directory && entry.type != FileType::regular) {
       report_.left_out.push_back(entry.path);

@@ -45,8 +45,8 @@ Result<Kept> read_kept(const std::string& directory) {
   if (id == nullptr || !id->is_string() || !is_owner_id(id->get_string()) || place == nullptr || !place->is_string()) {
     return fail(ErrorCode::protocol,
                 path +
-                    " is damaged: remove it to start with a new identity; sandboxes of the old one "
-                    "are then shown by `cloche doctor --abandoned`");
+                    " is damaged; remove it to start with a new identity. `cloche doctor --abandoned` then shows "
+                    "the sandboxes of the old one");
   }
   return Kept{std::string(id->get_string()), std::string(place->get_string())};
 }
@@ -63,7 +63,7 @@ Status write_kept(const std::string& directory, const Kept& kept) {
   const std::string text = json::serialize(json::object{{"id", kept.id}, {"path", kept.path}}) + "\n";
   ::unlink(draft.c_str());
   UniqueFd file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!file) return fail_errno("make " + draft);
+  if (!file) return fail_errno("create " + draft);
   Status written;
   if (::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
     written = fail_errno("write " + draft);
@@ -110,7 +110,7 @@ Result<std::string> ensure_identity(const std::string& directory) {
   return fail(ErrorCode::already_exists,
               directory + " is a copy of " + kept->path + " and has the same identity " + kept->id +
                   ". Two servers with one identity would remove each other's sandboxes. Remove " + directory +
-                  " (its records describe the sandboxes of the original); the next start makes a new identity there");
+                  " (its records describe the sandboxes of the original); the next start creates a new identity there");
 }
 
 std::optional<std::string> identity_in(const std::string& directory) {

@@ -22,14 +22,14 @@ std::string lock_in(const std::string& directory) { return directory + "/lock"; 
 // Whoever can exchange what is in it has the agents of all sandboxes, and with them all that callers send.
 Status check_owner(const std::string& directory) {
   struct stat about{};
-  if (::stat(directory.c_str(), &about) != 0) return fail_errno("look at " + directory);
+  if (::stat(directory.c_str(), &about) != 0) return fail_errno("inspect " + directory);
   const bool is_ours = about.st_uid == ::geteuid() || about.st_uid == 0;
   const bool is_for_our_group = about.st_gid == ::getegid() || about.st_gid == 0;
   const bool others_write = (about.st_mode & S_IWOTH) != 0 || ((about.st_mode & S_IWGRP) != 0 && !is_for_our_group);
   if (is_ours && !others_write) return {};
   return fail(ErrorCode::permission_denied, directory +
-                                                " can be changed by other users: make it root's own (chown root, "
-                                                "chmod go-w), or choose another state directory");
+                                                " is writable by other users; run chown root and chmod go-w on it, "
+                                                "or choose another state directory");
 }
 
 Result<std::string> make_place(const EngineOptions& options) {
@@ -37,13 +37,13 @@ Result<std::string> make_place(const EngineOptions& options) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (error) {
-    return fail(errno_error("make " + path + " (run as root, or choose another state directory)", error.value()));
+    return fail(errno_error("create " + path + " (run as root or choose another state directory)", error.value()));
   }
   CLOCHE_CHECK(check_owner(options.state_dir));
   std::filesystem::permissions(path, std::filesystem::perms::owner_all, error);
   if (error) return fail(errno_error("protect " + path, error.value()));
   const auto canonical = std::filesystem::canonical(path, error);
-  if (error) return fail(errno_error("look at " + path, error.value()));
+  if (error) return fail(errno_error("inspect " + path, error.value()));
   return canonical.string();
 }
 
@@ -62,8 +62,8 @@ Result<UniqueFd> lock_place(const std::string& place, const EngineOptions& optio
   if (const int number = lock_file_soon(lock.get()); number != 0) {
     if (number != EWOULDBLOCK) return fail(errno_error("lock " + place, number));
     return fail(ErrorCode::already_exists, "instance '" + options.instance + "' of the state directory " +
-                                               options.state_dir + " is held by " + holder_in(lock.get()) +
-                                               ": stop that process, or choose another `instance` or `state_dir`");
+                                               options.state_dir + " is in use by " + holder_in(lock.get()) +
+                                               "; stop that process, or choose another `instance` or `state_dir`");
   }
   const std::string pid = std::to_string(::getpid()) + "\n";
   if (::ftruncate(lock.get(), 0) != 0 || ::pwrite(lock.get(), pid.data(), pid.size(), 0) < 0)
@@ -108,7 +108,7 @@ Result<std::unique_ptr<InstanceDir>> InstanceDir::claim(const EngineOptions& opt
   if (!owner && owner.error().code == ErrorCode::already_exists) {
     return fail(ErrorCode::already_exists,
                 id.place + " is a copy of another server's directory: " + owner.error().message + ". Remove " +
-                    id.place + " to let the next start make a new identity, or stop that process");
+                    id.place + " so that the next start creates a new identity, or stop that process");
   }
   if (!owner) return fail(std::move(owner).error());
   return std::unique_ptr<InstanceDir>(new InstanceDir(std::move(id), std::move(lock), std::move(*owner)));

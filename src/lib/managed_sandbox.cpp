@@ -28,7 +28,8 @@ ShellResult to_shell_result(CommandResult ran) {
 }  // namespace
 
 SandboxSpec to_spec(const SandboxSettings& settings, BackendKind backend, std::vector<Mount> volumes) {
-  if (settings.network_enabled) throw SandboxUnavailableError("sandboxes have no network; network_enabled must be off");
+  if (settings.network_enabled)
+    throw SandboxUnavailableError("sandboxes have no network; network_enabled must be false");
   SandboxSpec spec;
   const bool hosts_own = backend == BackendKind::oci && settings.image == SandboxSettings::default_image;
   if (!hosts_own) spec.image = settings.image;

@@ -133,7 +133,7 @@ Result<std::optional<OwnerLock>> OwnerRegistry::try_present(const OwnerEntry& en
     const OwnerEntry holder = read_entry(file.get(), entry.id);
     return fail(ErrorCode::already_exists, "the identity " + entry.id + " is in use by process " +
                                                std::to_string(holder.pid) +
-                                               (holder.state.empty() ? "" : ", which keeps it in " + holder.state));
+                                               (holder.state.empty() ? "" : ", which stores it in " + holder.state));
   }
   if (!is_still_named(file.get(), path)) return std::nullopt;
   CLOCHE_CHECK(write_entry(file.get(), entry, path));
@@ -146,8 +146,8 @@ Result<OwnerLock> OwnerRegistry::hold(OwnerEntry entry) const {
     std::error_code error;
     std::filesystem::create_directories(directory_, error);
     if (error) {
-      return fail(errno_error("make " + directory_ + " (run as root, or choose a run directory that can be written)",
-                              error.value()));
+      return fail(
+          errno_error("make " + directory_ + " (run as root or choose a writable run directory)", error.value()));
     }
     ::chmod(directory_.c_str(), 0700);
     CLOCHE_TRY(auto made, try_new(entry));
@@ -155,7 +155,7 @@ Result<OwnerLock> OwnerRegistry::hold(OwnerEntry entry) const {
     CLOCHE_TRY(auto present, try_present(entry));
     if (present) return std::move(*present);
   }
-  return fail(ErrorCode::unavailable, "cannot register in " + directory_ + ": its files keep changing; try again");
+  return fail(ErrorCode::unavailable, "cannot register in " + directory_ + ": its files keep changing; retry");
 }
 
 Result<std::vector<OwnerEntry>> OwnerRegistry::entries() const {

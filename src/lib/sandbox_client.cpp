@@ -4,7 +4,7 @@
 namespace cloche {
 
 void SandboxClient::create(SandboxSettings settings, std::vector<Mount> volumes) {
-  if (sandbox_) throw SandboxArgumentError("the client has a sandbox already; cleanup() ends it");
+  if (sandbox_) throw SandboxArgumentError("the client already has a sandbox; call cleanup() first");
   if (!manager_) {
     SandboxManagerOptions options;
     options.engine = options_;
@@ -16,7 +16,7 @@ void SandboxClient::create(SandboxSettings settings, std::vector<Mount> volumes)
 }
 
 ShellSandbox& SandboxClient::sandbox() {
-  if (!sandbox_) throw SandboxArgumentError("Sandbox not initialized: create() makes it");
+  if (!sandbox_) throw SandboxArgumentError("Sandbox not initialized: call create() first");
   return *sandbox_;
 }
 

@@ -13,8 +13,8 @@ namespace {
 
 void check(const SandboxManagerOptions& options) {
   if (options.max_sandboxes == 0) throw SandboxArgumentError("max_sandboxes must be at least 1");
-  if (options.idle_timeout.count() <= 0) throw SandboxArgumentError("idle_timeout must be more than nothing");
-  if (options.cleanup_interval.count() <= 0) throw SandboxArgumentError("cleanup_interval must be more than nothing");
+  if (options.idle_timeout.count() <= 0) throw SandboxArgumentError("idle_timeout must be greater than 0");
+  if (options.cleanup_interval.count() <= 0) throw SandboxArgumentError("cleanup_interval must be greater than 0");
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ struct ShellSandbox::Impl {
 };
 
 async::Task<std::string> SandboxManager::Impl::create(SandboxSettings settings, std::vector<Mount> volumes) {
-  if (closed) throw SandboxUnavailableError("the manager was cleaned up, and makes no more sandboxes");
+  if (closed) throw SandboxUnavailableError("the manager was cleaned up and cannot create sandboxes");
   if (sandboxes.size() + being_made >= options.max_sandboxes) {
     throw SandboxResourceError("Maximum number of sandboxes (" + std::to_string(options.max_sandboxes) + ") reached");
   }
@@ -95,7 +95,7 @@ async::Task<std::string> SandboxManager::Impl::create(SandboxSettings settings, 
   async::Sandbox made = co_await engine.create(std::move(spec));
   if (closed) {
     co_await made.destroy();
-    throw SandboxUnavailableError("the manager was cleaned up while the sandbox was made");
+    throw SandboxUnavailableError("the manager was cleaned up while the sandbox was being created");
   }
   auto managed = std::make_shared<ManagedSandbox>(loop.io().get_executor(), std::move(made), settings.timeout);
   std::string id = managed->id();
@@ -152,7 +152,7 @@ void SandboxManager::Impl::end_idle_ones() {
   const auto since = Deadline::Clock::now() - options.idle_timeout;
   for (const std::string& id : ids()) {
     if (!sandboxes.at(id)->is_idle_since(since)) continue;
-    log::info("sandbox {} was idle for too long, and is deleted", id);
+    log::info("sandbox {} was idle for too long and will be deleted", id);
     tasks.spawn("delete idle sandbox", [this, id] { return remove(id); });
   }
 }

@@ -45,17 +45,15 @@ struct Metrics::State {
                                   .Register(registry);
   Family<Histogram>& request_seconds = BuildHistogram()
                                            .Name("cloche_http_request_seconds")
-                                           .Help("From a request's head to the end of its answer.")
+                                           .Help("Time from the head of a request to the end of its response.")
                                            .Register(registry);
-  Family<Counter>& runs = BuildCounter()
-                              .Name("cloche_runs_total")
-                              .Help("Programs run, by language and by how they ended.")
-                              .Register(registry);
+  Family<Counter>& runs =
+      BuildCounter().Name("cloche_runs_total").Help("Programs run, by language and outcome.").Register(registry);
   Family<Histogram>& run_seconds =
-      BuildHistogram().Name("cloche_run_seconds").Help("Wall time of programs, by language.").Register(registry);
+      BuildHistogram().Name("cloche_run_seconds").Help("Wall-clock time of programs, by language.").Register(registry);
   Histogram& loop_lag = BuildHistogram()
                             .Name("cloche_loop_lag_seconds")
-                            .Help("How late the server's thread gets to what is due.")
+                            .Help("Scheduling delay of the server's event loop.")
                             .Register(registry)
                             .Add({}, lags);
 };

@@ -63,7 +63,7 @@ void add_pools(Families& families, const std::map<std::string, PoolStats>& pools
   std::vector<Sample> waiting;
   std::vector<Sample> claims;
   std::vector<Sample> events;
-  MetricFamily latency{"cloche_pool_claim_seconds", "From a claim to the sandbox in hand.", MetricType::Histogram, {}};
+  MetricFamily latency{"cloche_pool_claim_seconds", "Time from a claim to its sandbox.", MetricType::Histogram, {}};
   for (const auto& [name, stats] : pools) {
     const auto in_state = [&](const char* state, std::uint32_t count) {
       sandboxes.push_back({{{"profile", name}, {"state", state}}, static_cast<double>(count)});
@@ -90,39 +90,40 @@ void add_pools(Families& families, const std::map<std::string, PoolStats>& pools
     happened("unanswered", stats.unanswered);
     latency.metric.push_back(histogram_of(name, stats.claim_latency));
   }
-  add_gauge(families, "cloche_pool_sandboxes", "Sandboxes of a pool, by what is done with them.", sandboxes);
-  add_gauge(families, "cloche_pool_limit", "Most sandboxes that a pool may have.", limits);
-  add_gauge(families, "cloche_pool_waiting", "Claims in a pool's queue.", waiting);
-  add_counter(families, "cloche_pool_claims_total", "Claims, by their result.", claims);
-  add_counter(families, "cloche_pool_events_total", "What happened to a pool's sandboxes.", events);
+  add_gauge(families, "cloche_pool_sandboxes", "Sandboxes of a pool, by state.", sandboxes);
+  add_gauge(families, "cloche_pool_limit", "Maximum number of sandboxes of a pool.", limits);
+  add_gauge(families, "cloche_pool_waiting", "Claims waiting in a pool's queue.", waiting);
+  add_counter(families, "cloche_pool_claims_total", "Claims, by result.", claims);
+  add_counter(families, "cloche_pool_events_total", "Events in the life of a pool's sandboxes.", events);
   families.push_back(std::move(latency));
 }
 
 void add_sessions(Families& families, const session::SessionCounts& counts) {
   const auto number = [](auto count) { return static_cast<double>(count); };
-  add_gauge(families, "cloche_sessions", "Sessions, by their state.",
+  add_gauge(families, "cloche_sessions", "Sessions, by state.",
             {{{{"state", "live"}}, number(counts.live)}, {{{"state", "lost"}}, number(counts.lost)}});
-  add_counter(families, "cloche_sessions_made_total", "Sessions made.", {{{}, number(counts.made)}});
+  add_counter(families, "cloche_sessions_made_total", "Sessions created.", {{{}, number(counts.made)}});
   add_counter(families, "cloche_sessions_ended_total", "Sessions that ended.", {{{}, number(counts.ended)}});
-  add_counter(families, "cloche_sessions_idled_out_total", "Sessions that ended because they were idle.",
+  add_counter(families, "cloche_sessions_idled_out_total", "Sessions ended by their idle timeout.",
               {{{}, number(counts.idled_out)}});
 }
 
 void add_http(Families& families, const http::ServerCounts& counts) {
   const auto number = [](std::uint64_t count) { return static_cast<double>(count); };
-  add_gauge(families, "cloche_http_connections", "Connections that are open.", {{{}, number(counts.open_connections)}});
-  add_gauge(families, "cloche_http_requests_in_flight", "Requests that are not answered yet.",
+  add_gauge(families, "cloche_http_connections", "Open connections.", {{{}, number(counts.open_connections)}});
+  add_gauge(families, "cloche_http_requests_in_flight", "Requests in flight.",
             {{{}, number(counts.requests_in_flight)}});
   add_counter(families, "cloche_http_connections_total", "Connections accepted.", {{{}, number(counts.connections)}});
-  add_counter(families, "cloche_http_connections_refused_total", "Connections refused for being too many.",
+  add_counter(families, "cloche_http_connections_refused_total", "Connections refused because of the connection limit.",
               {{{}, number(counts.refused_connections)}});
-  add_counter(families, "cloche_http_clients_gone_total", "Clients that went before they were answered.",
+  add_counter(families, "cloche_http_clients_gone_total", "Clients that disconnected before the end of their response.",
               {{{}, number(counts.clients_gone)}});
-  add_gauge(families, "cloche_http_body_bytes_held", "Bytes of bodies in memory, of those that the budget allows.",
+  add_gauge(families, "cloche_http_body_bytes_held",
+            "Bytes of request bodies in memory, counted against the body budget.",
             {{{}, number(counts.body_bytes_held)}});
-  add_counter(families, "cloche_http_bodies_refused_total", "Bodies refused because the budget was used up.",
-              {{{}, number(counts.bodies_refused)}});
-  add_counter(families, "cloche_http_bytes_total", "Bytes over the wire.",
+  add_counter(families, "cloche_http_bodies_refused_total",
+              "Request bodies refused because the body budget was exhausted.", {{{}, number(counts.bodies_refused)}});
+  add_counter(families, "cloche_http_bytes_total", "Bytes sent and received over the network.",
               {{{{"direction", "in"}}, number(counts.bytes_in)}, {{{"direction", "out"}}, number(counts.bytes_out)}});
 }
 

@@ -60,21 +60,22 @@ class Answer {
       body_ += reader_->take_body();
       if (reader_->head_done() && passing()) {
         if (++informational_ > most_informational)
-          return fail(ErrorCode::protocol, "it only sends informational answers");
+          return fail(ErrorCode::protocol, "it sends only informational responses");
         begin();
         continue;
       }
       if (used == 0) break;
     }
     if (unread_.size() > longest_unread && !done())
-      return fail(ErrorCode::limit_reached, "a line of the answer is too long");
+      return fail(ErrorCode::limit_reached, "a line of the response is too long");
     return {};
   }
 
   Status end() {
     if (done()) return {};
     CLOCHE_CHECK(reader_->end_of_stream());
-    if (!reader_->head_done()) return fail(ErrorCode::unavailable, "it hung up in the middle of its answer");
+    if (!reader_->head_done())
+      return fail(ErrorCode::unavailable, "it closed the connection in the middle of its response");
     body_ += reader_->take_body();
     return {};
   }
@@ -167,8 +168,8 @@ Task<Result<AppResponse>> send_app_request(LiveSandbox& sandbox, AppRequest aske
     auto exchanged = co_await exchange(sandbox, request, target.port, answer, deadline);
     if (!exchanged) {
       Error error = std::move(exchanged).error();
-      if (error.code == ErrorCode::timeout) error.message = "no answer in time";
-      if (error.code == ErrorCode::limit_reached) error.message += " (at most " + to_string(most) + " of a body)";
+      if (error.code == ErrorCode::timeout) error.message = "no response in time";
+      if (error.code == ErrorCode::limit_reached) error.message += " (at most " + to_string(most) + " of body)";
       co_return fail(std::move(error).at("HTTP " + request.method + " request to " + target.url() + " failed"));
     }
     AppResponse response = answer.response();

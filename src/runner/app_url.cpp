@@ -33,7 +33,7 @@ void append_form_text(std::string& to, std::string_view text) {
 }
 
 Result<AppTarget> refused(std::string_view endpoint, const char* why) {
-  return fail(ErrorCode::invalid_argument, "not an endpoint: " + excerpt(endpoint) + ": " + why);
+  return fail(ErrorCode::invalid_argument, "invalid endpoint: " + excerpt(endpoint) + ": " + why);
 }
 
 }  // namespace
@@ -43,18 +43,18 @@ Result<AppTarget> parse_app_target(std::string_view endpoint, std::uint16_t defa
   target.port = default_port;
   std::string_view rest = endpoint;
   constexpr std::string_view scheme = "http://";
-  if (rest.starts_with("https://")) return refused(endpoint, "applications in a sandbox are reached by plain http");
+  if (rest.starts_with("https://")) return refused(endpoint, "https is not supported; use http");
   if (rest.starts_with(scheme)) {
     rest.remove_prefix(scheme.size());
     const auto authority = rest.substr(0, rest.find_first_of("/?#"));
     rest.remove_prefix(authority.size());
     const auto host = authority.substr(0, authority.find(':'));
-    if (host != "localhost" && host != "127.0.0.1") return refused(endpoint, "only the sandbox's own host is reached");
+    if (host != "localhost" && host != "127.0.0.1") return refused(endpoint, "the host must be localhost or 127.0.0.1");
     std::uint16_t port = 80;
     if (host.size() < authority.size()) {
       const auto text = authority.substr(host.size() + 1);
       const auto parsed = std::from_chars(text.begin(), text.end(), port);
-      if (parsed.ec != std::errc() || parsed.ptr != text.end() || port == 0) return refused(endpoint, "no such port");
+      if (parsed.ec != std::errc() || parsed.ptr != text.end() || port == 0) return refused(endpoint, "invalid port");
     }
     target.port = port;
   }

@@ -74,7 +74,7 @@ Task<Status> compile_in(pool::Lease lease, BuildResult& result, Deadline deadlin
   } else {
     result.verdict.category = Category::compilation_error;
     result.verdict.cause = Cause::output;
-    result.verdict.reason = "the compiler left more than " + to_string(most_packed) + " in the work directory";
+    result.verdict.reason = "the compiler wrote more than " + to_string(most_packed) + " to the work directory";
   }
   co_return Status{};
 }
@@ -104,7 +104,7 @@ Task<Result<BuildResult>> build(ProgramPlan plan, Workplace place, Deadline dead
       result.verdict = system_failure(compiled.error());
       co_return result;
     }
-    log::warn("compile {}: {}; tried again", planned.language.name, compiled.error().message);
+    log::warn("compile {}: {}; retrying", planned.language.name, compiled.error().message);
   }
 }
 

@@ -33,7 +33,7 @@ Task<Result<Exec::Collected>> run_program(const BuiltProgram& program, const Pro
     }
     auto ran = co_await run_once(program, run, std::move(lease), watch, deadline);
     if (ran || ran.error().code != ErrorCode::sandbox_lost || tries == 1) co_return ran;
-    log::warn("run {}: {}; tried again", program.plan.language.name, ran.error().message);
+    log::warn("run {}: {}; retrying", program.plan.language.name, ran.error().message);
   }
 }
 

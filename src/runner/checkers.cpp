@@ -166,7 +166,7 @@ Comparison compare(const Checker& checker, std::string_view expected, std::strin
     case Checker::Kind::numbers: return compare_numbers(expected, got, checker.tolerance);
     case Checker::Kind::program: break;
   }
-  return Comparison::bad("this checker is a program");
+  return Comparison::bad("this checker is a separate program");
 }
 
 }  // namespace cloche::runner

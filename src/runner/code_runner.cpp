@@ -17,8 +17,9 @@ Status validate(const Submission& submission) {
   CLOCHE_CHECK(validate_assets(submission.assets));
   const bool by_program = submission.checker.kind == Checker::Kind::program;
   if (by_program != submission.checker.program.has_value()) {
-    return fail(ErrorCode::invalid_argument, by_program ? "the checker is a program, and none is given"
-                                                        : "a checker's program is given, and the checker is none");
+    return fail(ErrorCode::invalid_argument, by_program
+                                                 ? "the checker kind is program, but no checker program is given"
+                                                 : "a checker program is given, but the checker kind is not program");
   }
   if (by_program && submission.interactor) {
     return fail(ErrorCode::invalid_argument, "an interactive problem is judged by its interactor, not by a checker");
@@ -71,11 +72,11 @@ Result<Language> CodeRunner::find_served(std::string_view name, const std::strin
   }
   std::string tools;
   for (const Tool& tool : language.toolchain) tools += (tools.empty() ? "" : ", ") + tool.program;
-  return fail(ErrorCode::invalid_argument, "Unsupported language: " + language.name +
-                                               " (this service has no sandboxes for " + language.title +
-                                               "; it has some for: " + (served.empty() ? "no language" : served) +
-                                               "). Its operator adds a profile `" + language.profile + "` that has " +
-                                               tools + ", or installs these where there are no profiles");
+  return fail(ErrorCode::invalid_argument,
+              "Unsupported language: " + language.name + " (this service has no sandbox for " + language.title +
+                  "; available: " + (served.empty() ? "none" : served) + "). To add it, configure a profile `" +
+                  language.profile + "` that contains " + tools +
+                  ", or install these on the host if no profiles are configured");
 }
 
 Task<Result<Report>> CodeRunner::run(Submission submission, Deadline deadline) {

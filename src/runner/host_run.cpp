@@ -56,7 +56,7 @@ class Child {
 
 Result<UniqueFd> memory_file(const std::string& bytes) {
   UniqueFd fd(::memfd_create("stdin", MFD_CLOEXEC));
-  if (!fd) return fail_errno("make stdin");
+  if (!fd) return fail_errno("create stdin");
   for (std::size_t at = 0; at < bytes.size();) {
     const ssize_t n = ::write(fd.get(), bytes.data() + at, bytes.size() - at);
     if (n < 0) return fail_errno("write stdin");
@@ -73,7 +73,7 @@ struct Pipe {
 
 Result<Pipe> make_pipe() {
   std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return fail_errno("make a pipe");
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return fail_errno("create a pipe");
   return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
@@ -214,7 +214,7 @@ Result<Exec::Collected> run_on_host(const HostRun& run) {
 Result<HostDirectory> HostDirectory::make(const FileTree& files) {
   CLOCHE_CHECK(validate_tree(files));
   std::string path = "/tmp/cloche-host.XXXXXX";
-  if (::mkdtemp(path.data()) == nullptr) return fail_errno("make a directory");
+  if (::mkdtemp(path.data()) == nullptr) return fail_errno("create a directory");
   HostDirectory directory(path);
   for (const auto& [name, content] : files) {
     const std::filesystem::path file = std::filesystem::path(path) / name;

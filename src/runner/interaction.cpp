@@ -188,7 +188,7 @@ Status validate_pair(const BuiltProgram& program, const BuiltProgram& interactor
   CLOCHE_CHECK(interactor.place.validate(interactor_limits(program, interactor)));
   if (program.place.profile == interactor.place.profile && program.place.options().pool.scale_limit < 2) {
     return fail(ErrorCode::limit_reached,
-                "an interactive problem needs two sandboxes at a time, and the pool of profile '" +
+                "an interactive problem requires two sandboxes at a time, but the pool of profile '" +
                     program.place.profile + "' never has more than one; raise scale_limit");
   }
   return {};
@@ -201,7 +201,7 @@ Task<CaseReport> interact(const BuiltProgram& program, const Judge& interactor, 
     if (!ends) {
       const bool again = tries > 1 && ends.error().code == ErrorCode::sandbox_lost;
       if (!again) co_return report_of(program, test, fail(std::move(ends).error()));
-      log::warn("interact: {}; tried again", ends.error().message);
+      log::warn("interact: {}; retrying", ends.error().message);
       continue;
     }
     Verdict word = judge_by_program(interactor.role, ends->interactor.outcome, ends->interactor.err);

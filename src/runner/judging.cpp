@@ -56,7 +56,7 @@ Task<> Judging::lane(pool::Lease first, Deadline deadline) {
   while (is_wanted(next_)) {
     const std::size_t index = next_++;
     reports_[index].name = submission_.cases[index].name;
-    reports_[index].reason = "the case was not run to its end";
+    reports_[index].reason = "the case did not finish";
     pool::Lease sandbox = std::exchange(first, pool::Lease());
     auto report = co_await judge(index, std::move(sandbox), deadline);
     settle(index, std::move(report));

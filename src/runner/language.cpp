@@ -36,14 +36,15 @@ Result<std::string> fill(std::string_view pattern, const Values& values) {
       continue;
     }
     const auto end = c == '{' ? pattern.find('}', i) : pattern.npos;
-    if (end == pattern.npos) return refused("a single brace in " + config::shown(pattern) + "; write it twice");
+    if (end == pattern.npos)
+      return refused("single brace in " + config::shown(pattern) + "; double it to write a literal brace");
     const std::string_view name = pattern.substr(i + 1, end - i - 1);
     const auto value = values.find(name);
     if (value == values.end()) {
       std::string known;
       for (const auto& [key, unused] : values) known += (known.empty() ? "{" : ", {") + key + "}";
       return refused("unknown placeholder {" + config::printable(name) + "} in " + config::shown(pattern) +
-                     "; there are: " + known + ", and {sources} alone");
+                     "; known placeholders: " + known + ", and {sources} as a separate argument");
     }
     text += value->second;
     i = end;
@@ -88,12 +89,12 @@ bool is_identifier(std::string_view text) {
 
 Status validate_class(const SourceNames& names) {
   if (!is_identifier(names.class_name) || names.class_name.size() > longest_class) {
-    return refused("not the name of a class: " + config::shown(names.class_name));
+    return refused("invalid class name: " + config::shown(names.class_name));
   }
   for (std::string_view rest = names.package; !rest.empty();) {
     const auto dot = rest.find('.');
     if (!is_identifier(rest.substr(0, dot)) || rest.size() > longest_name || dot + 1 == rest.size()) {
-      return refused("not the name of a package: " + config::shown(names.package));
+      return refused("invalid package name: " + config::shown(names.package));
     }
     rest.remove_prefix(dot == rest.npos ? rest.size() : dot + 1);
   }
@@ -104,13 +105,13 @@ Status validate_class(const SourceNames& names) {
 
 Status validate_file_name(std::string_view name) {
   const auto bad = [&](const std::string& why) {
-    return refused("not a name for a source file: " + config::shown(name) + ": " + why);
+    return refused("invalid source file name: " + config::shown(name) + ": " + why);
   };
-  if (name.empty()) return refused("a source file needs a name");
+  if (name.empty()) return refused("source file name is empty");
   if (name.size() > longest_name) return bad("it is too long");
   const auto first = static_cast<unsigned char>(name.front());
   // A dash, a plus or an @ in front would be an option to one program or another, and a dot names directories.
-  if (!std::isalnum(first) && first != '_' && first < 0x80) return bad("it must begin with a letter, a digit or '_'");
+  if (!std::isalnum(first) && first != '_' && first < 0x80) return bad("it must start with a letter, a digit or '_'");
   if (name.find('/') != name.npos) return bad("it must not contain a slash");
   if (std::ranges::any_of(name, [](unsigned char c) { return c < 0x20 || c == 0x7f; })) {
     return bad("it must not contain control characters");
@@ -202,10 +203,10 @@ std::string with_prefix(const Language& language, std::string_view source) {
 }
 
 std::string missing_tool(const Language& language, const Tool& tool) {
-  std::string text = language.title + " needs `" + tool.program + "`, which is not in this sandbox; ";
+  std::string text = language.title + " requires `" + tool.program + "`, which is not in this sandbox; ";
   if (!language.missing.empty()) return text + language.missing;
-  if (!tool.package.empty()) return text + "Debian's package " + tool.package + " brings it";
-  return text + "use an image or a root filesystem that has it";
+  if (!tool.package.empty()) return text + "install the Debian package " + tool.package;
+  return text + "use an image or a root filesystem that contains it";
 }
 
 }  // namespace cloche

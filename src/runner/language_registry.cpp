@@ -48,9 +48,9 @@ void read_languages(config::Section& section, Languages& languages, Source sourc
   for (const std::string& key : section.keys()) {
     const std::string name = lower(key);
     if (!is_language_name(name)) {
-      section.refuse(key, "a language's name has letters, digits and _ + # . -, at most 32");
+      section.refuse(key, "a language name must be letters, digits and _ + # . -, at most 32");
     } else if (const Language* owner = before.contains(name) ? nullptr : owner_of(before, name)) {
-      section.refuse(key, "`" + name + "` is another name of `" + owner->name + "`; use that one");
+      section.refuse(key, "`" + name + "` is an alias of `" + owner->name + "`; use that name");
     }
     section.section(key, [&](config::Section& below) {
       Language& language = languages[name];
@@ -64,12 +64,12 @@ bool every_name(const std::string&) { return true; }
 
 std::unexpected<Error> unsupported(std::string_view name, const std::string& known) {
   return fail(ErrorCode::invalid_argument,
-              "Unsupported language: " + config::printable(name) + " (there are: " + known + ")");
+              "Unsupported language: " + config::printable(name) + " (supported: " + known + ")");
 }
 
 Status two_owners(const std::string& alias, const std::string& one, const std::string& other) {
   return fail(ErrorCode::invalid_argument,
-              "languages: `" + alias + "` is a name of both `" + one + "` and `" + other + "`");
+              "languages: `" + alias + "` is a name or alias of both `" + one + "` and `" + other + "`");
 }
 
 Status read_part(const config::Part& part, Languages& languages, Source source) {
@@ -118,7 +118,7 @@ Result<Language> LanguageRegistry::find(std::string_view name, UnknownLanguage w
   const std::string known = names(every_name);
   if (wording == UnknownLanguage::not_supported) {
     return fail(ErrorCode::invalid_argument,
-                "The programming language '" + said + "' is not currently supported. There are: " + known);
+                "The programming language '" + said + "' is not currently supported. Supported languages: " + known);
   }
   return unsupported(name, known);
 }
@@ -146,7 +146,7 @@ Result<Language> LanguageRegistry::find_for_file(std::string_view file_name) con
   }
   if (best != nullptr) return *best;
   return fail(ErrorCode::invalid_argument, "cannot tell the language of " + config::shown(file_name) +
-                                               " from its name; there are: " + names(every_name));
+                                               " from its name; known languages: " + names(every_name));
 }
 
 std::optional<std::string> LanguageRegistry::profile_for(const Language& language,

@@ -50,14 +50,14 @@ void read_command(Section& section, const char* key, std::vector<std::string>& c
       section.refuse(key, valid.error().message);
     }
   }
-  if (!command.empty() && command.front().empty()) section.refuse(key, "names no program");
+  if (!command.empty() && command.front().empty()) section.refuse(key, "program is empty");
 }
 
 void read_tool(Section& section, std::vector<Tool>& toolchain) {
   Tool tool;
   section.text("program", tool.program);
   section.text("package", tool.package);
-  if (tool.program.empty()) section.refuse("a tool needs a program");
+  if (tool.program.empty()) section.refuse("program is required");
   toolchain.push_back(std::move(tool));
 }
 
@@ -71,7 +71,7 @@ void read_names(Section& section, Language& language) {
   section.texts("aliases", language.aliases);
   for (std::string& alias : language.aliases) {
     std::ranges::transform(alias, alias.begin(), [](unsigned char c) { return std::tolower(c); });
-    if (!is_language_name(alias)) section.refuse("aliases", config::shown(alias) + " is not a name for a language");
+    if (!is_language_name(alias)) section.refuse("aliases", config::shown(alias) + " is not a valid language name");
   }
   section.text("profile", language.profile, "the name of a profile", config::is_profile_name);
   section.text("image", language.image);
@@ -94,9 +94,10 @@ void complete(Section& section, Language& language) {
   if (language.title.empty()) language.title = language.name;
   if (language.profile.empty() && config::is_profile_name(language.name)) language.profile = language.name;
   if (language.file.empty() && !language.extensions.empty()) language.file = "main" + language.extensions.front();
-  if (language.profile.empty()) section.refuse("needs a `profile`: the language's own name cannot be one");
-  if (language.run.empty()) section.refuse("needs `run`, the command that runs a program");
-  if (language.file.empty()) return section.refuse("needs `file`, or `extensions` to call a source main with");
+  if (language.profile.empty())
+    section.refuse("requires `profile`, because the language name is not a valid profile name");
+  if (language.run.empty()) section.refuse("requires `run`, the command that runs a program");
+  if (language.file.empty()) return section.refuse("requires `file`, or `extensions` to name the main source file");
   auto names = validate_template(language.file, TemplateOf::file);
   if (names) names = validate_file_name(names_of(language, "")->file);
   if (!names) section.refuse("file", names.error().message);

@@ -142,11 +142,11 @@ TEST(Expand, BadTemplate_IsRefused) {
     const char *pattern, *error;
   } cases[] = {
       {"{file}",
-       "unknown placeholder {file} in `{file}`; there are: {class}, {dir}, {filename}, {stem}, and {sources} alone"},
+       "unknown placeholder {file} in `{file}`; known placeholders: {class}, {dir}, {filename}, {stem}, and {sources}"},
       {"{}", "unknown placeholder {}"},
-      {"a{b", "a single brace in `a{b`; write it twice"},
-      {"a}b", "a single brace in `a}b`"},
-      {"{{stem}", "a single brace"},
+      {"a{b", "single brace in `a{b`; double it"},
+      {"a}b", "single brace in `a}b`"},
+      {"{{stem}", "single brace"},
       {"{Filename}", "unknown placeholder {Filename}"},
   };
   for (const auto& test : cases) {
@@ -188,7 +188,7 @@ TEST(WithPrefix, ByteOrderMark_StaysInFront) {
 TEST(MissingTool, Message_SaysWhatToDo) {
   Language language = compiled();
   EXPECT_EQ(missing_tool(language, {"xc", "x-lang"}),
-            "X needs `xc`, which is not in this sandbox; Debian's package x-lang brings it");
+            "X requires `xc`, which is not in this sandbox; install the Debian package x-lang");
   EXPECT_THAT(missing_tool(language, {"xc", ""}), HasSubstr("use an image"));
   language.missing = "buy it";
   EXPECT_THAT(missing_tool(language, {"xc", ""}), HasSubstr("; buy it"));

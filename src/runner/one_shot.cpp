@@ -23,7 +23,7 @@ constexpr std::chrono::seconds default_timeout{10};
 const std::string own_work_dir = "/sandbox";
 
 const char* const host_warning =
-    "this ran on the host itself, without a sandbox and without limits but time and output (allow_unsandboxed)";
+    "this ran on the host, without a sandbox and with no limits except time and output (allow_unsandboxed)";
 
 ExecSpec to_exec(Step step, std::chrono::milliseconds timeout) {
   ExecSpec spec;
@@ -114,7 +114,7 @@ Task<Result<OneShotResult>> and_destroy(std::unique_ptr<Place> place, Use use) {
 OneShot::OneShot(Backend& backend, pool::Manager* manager, LanguageRegistry languages, OneShotOptions options)
     : backend_(backend), manager_(manager), languages_(std::move(languages)), options_(std::move(options)) {
   if (options_.allow_unsandboxed) {
-    log::warn("allow_unsandboxed is on: code in a language that has no sandbox runs on this host itself");
+    log::warn("allow_unsandboxed is on: code in a language that has no sandbox runs on the host");
   }
 }
 
@@ -124,7 +124,7 @@ Task<Result<std::unique_ptr<OneShot::Place>>> OneShot::open(std::string image, s
                                                             std::string work_dir, LimitOverrides limits,
                                                             Deadline deadline) {
   if (!profile.empty()) {
-    if (manager_ == nullptr) co_return fail(ErrorCode::not_found, "there are no pools to claim a sandbox from");
+    if (manager_ == nullptr) co_return fail(ErrorCode::not_found, "no pools are configured");
     ClaimOptions options;
     options.limits = limits;
     auto lease = co_await manager_->acquire(std::move(profile), std::move(options), deadline);
@@ -144,7 +144,7 @@ Task<Result<std::unique_ptr<OneShot::Place>>> OneShot::open(std::string image, s
 }
 
 Task<Result<OneShotResult>> OneShot::run(OneShotRequest request, Deadline deadline) {
-  if (request.command.empty()) co_return fail(ErrorCode::invalid_argument, "no command was given");
+  if (request.command.empty()) co_return fail(ErrorCode::invalid_argument, "missing command");
   FileTree files;
   if (!request.code_file.empty()) files[request.code_file] = std::move(request.code);
   CLOCHE_CO_CHECK(validate_tree(files));
@@ -183,8 +183,9 @@ Result<std::string> OneShot::find_profile(const Language& language) const {
   }
   const bool makes_from_nothing = backend_.name() != "docker";
   if (makes_from_nothing || !language.image.empty()) return std::string();
-  return fail(ErrorCode::unsupported, language.title + " has no sandbox to run in: give it a profile or an image. " +
-                                          "(To run it on the host itself there is allow_unsandboxed, which is off.)");
+  return fail(ErrorCode::unsupported, language.title +
+                                          " has no sandbox to run in; configure a profile or an image for it. " +
+                                          "(allow_unsandboxed would run it on the host, but it is off.)");
 }
 
 Task<Result<OneShotResult>> OneShot::run_code(OneShotCode code, Deadline deadline) {
@@ -243,7 +244,7 @@ Task<Result<OneShotResult>> OneShot::run_code(OneShotCode code, Deadline deadlin
 }
 
 Task<Result<OneShotResult>> OneShot::run_unsandboxed(const Language& language, OneShotCode code) {
-  log::warn("{} runs on the host itself, without a sandbox", language.title);
+  log::warn("{} runs on the host, without a sandbox", language.title);
   Program program;
   program.source = std::move(code.code);
   CLOCHE_CO_TRY(ProgramPlan plan, plan_program(language, std::move(program)));

@@ -53,7 +53,7 @@ Result<MainFile> plan_source(const Language& language, Program& program) {
     CLOCHE_TRY(names, names_of(language, program.source));
     main.path = names.file;
     const bool is_new = program.files.emplace(main.path, std::move(program.source)).second;
-    if (!is_new) return refused("the source is called " + main.path + ", and so is one of the files");
+    if (!is_new) return refused("the source and one of the files are both named " + main.path);
   } else {
     CLOCHE_TRY(main.path, find_main_file(language, program.files));
     CLOCHE_TRY(names, names_of(language, program.files.at(main.path)));
@@ -101,7 +101,7 @@ Result<ProgramPlan> plan_command_alone(const Language& language, Program program
   if (!program.source.empty()) {
     CLOCHE_TRY(const SourceNames names, names_of(language, program.source));
     const bool is_new = program.files.emplace(names.file, std::move(program.source)).second;
-    if (!is_new) return refused("the source is called " + names.file + ", and so is one of the files");
+    if (!is_new) return refused("the source and one of the files are both named " + names.file);
   }
   ProgramPlan plan;
   plan.language = language;
@@ -120,8 +120,8 @@ Result<ProgramPlan> plan_command_alone(const Language& language, Program program
 
 Status validate_tree(const FileTree& files) {
   for (const auto& [path, content] : files) {
-    const auto bad = [&](const char* why) { return refused("not a path for a file: " + excerpt(path) + ": " + why); };
-    if (path.empty()) return refused("a file needs a name");
+    const auto bad = [&](const char* why) { return refused("invalid file path: " + excerpt(path) + ": " + why); };
+    if (path.empty()) return refused("file name is empty");
     if (path.size() > longest_path) return bad("it is too long");
     if (path.front() == '/') return bad("it must be relative to the work directory");
     if (path.find('\0') != std::string::npos) return bad("it contains a NUL byte");
@@ -152,7 +152,7 @@ Result<std::string> find_main_file(const Language& language, const FileTree& fil
   std::erase_if(candidates, [](const std::string& path) { return path.find('/') != std::string::npos; });
   if (candidates.size() == 1) return candidates.front();
   const std::string wanted = language.class_from == ClassFrom::nothing ? language.file : "Main.java";
-  return refused("cannot tell which of the files holds the program; call it " + wanted);
+  return refused("cannot tell which file contains the program; name it " + wanted);
 }
 
 Result<ProgramPlan> plan_program(const Language& language, Program program, const LimitOverrides& profile) {

@@ -119,7 +119,7 @@ Verdict judge_by_program(std::string_view role, const Outcome& outcome, std::str
   while (said.ends_with('\n')) said.pop_back();
   if (exited && outcome.exit_code == 1 && outcome.oom_kills == 0) {
     verdict.cause = Cause::wrong_answer;
-    verdict.reason = said.empty() ? "the " + std::string(role) + " says that it is wrong" : std::move(said);
+    verdict.reason = said.empty() ? "the " + std::string(role) + " rejected the answer" : std::move(said);
     return verdict;
   }
   verdict.category = Category::system_error;

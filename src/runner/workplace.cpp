@@ -40,8 +40,9 @@ const Profile& Workplace::options() const { return (*manager->find(profile))->pr
 Status Workplace::check_asked(const StepLimits& asked) const {
   const LimitOverrides& set = options().limits_set;
   const auto beyond = [&](const char* name, const auto& value, const auto& most) {
-    return fail(ErrorCode::invalid_argument,
-                fmt::format("a {} limit of {} was asked for; profile '{}' allows {}", name, value, profile, most));
+    return fail(
+        ErrorCode::invalid_argument,
+        fmt::format("the requested {} limit of {} is too high; profile '{}' allows {}", name, value, profile, most));
   };
   if (asked.memory && set.memory && *asked.memory > *set.memory) {
     return beyond("memory", to_string(*asked.memory), to_string(*set.memory));
@@ -57,10 +58,9 @@ Status Workplace::validate(const StepLimits& limits) const {
   const auto wall = limits.wall.value_or(default_wall);
   const auto lent = options().pool.running_timeout;
   if (wall < lent) return {};
-  return fail(
-      ErrorCode::invalid_argument,
-      fmt::format("a limit of {} ms is longer than sandboxes of profile '{}' are lent for (running_timeout {} ms)",
-                  wall.count(), profile, lent.count()));
+  return fail(ErrorCode::invalid_argument,
+              fmt::format("a time limit of {} ms is longer than the running_timeout of profile '{}' ({} ms)",
+                          wall.count(), profile, lent.count()));
 }
 
 Task<Result<pool::Lease>> Workplace::claim(StepLimits limits, Patience patience, Deadline deadline) const {

@@ -12,8 +12,7 @@ namespace {
 constexpr std::size_t longest_label = 1024;
 
 ScriptEvent no_event(const std::string& why) {
-  return ErrorEvent{
-      ScriptFault::protocol, "the script wrote something to its event descriptor that is no event: " + why, {}};
+  return ErrorEvent{ScriptFault::protocol, "the script wrote an invalid event to its event descriptor: " + why, {}};
 }
 
 std::optional<LogEvent::Level> level_of(std::string_view name) {
@@ -27,7 +26,7 @@ std::optional<LogEvent::Level> level_of(std::string_view name) {
 ScriptEvent log_of(const JsonMembers& members) {
   auto message = members.text("message");
   const auto level = level_of(members.text("level").value_or("info"));
-  if (!message || !level) return no_event("a log without a message, or of an unknown level");
+  if (!message || !level) return no_event("log without a message or with an unknown level");
   return LogEvent{LogEvent::Source::script, *level, std::move(*message)};
 }
 
@@ -35,14 +34,14 @@ ScriptEvent intermediate_of(const JsonMembers& members) {
   auto label = members.text("label");
   const auto data = members.raw("data");
   if (!label || label->size() > longest_label || !data) {
-    return no_event("an intermediate without data, or without a label of at most 1024 bytes");
+    return no_event("intermediate without data or without a label of at most 1024 bytes");
   }
   return IntermediateEvent{std::move(*label), std::string(*data)};
 }
 
 ScriptEvent final_result_of(const JsonMembers& members) {
   const auto data = members.raw("data");
-  if (!data) return no_event("a final_result without data");
+  if (!data) return no_event("final_result without data");
   return FinalResultEvent{std::string(*data)};
 }
 
@@ -51,7 +50,7 @@ ScriptEvent error_of(const JsonMembers& members) {
   auto message = members.text("message");
   const auto kind = members.text("kind").value_or("exception");
   if (!message || (kind != "exception" && kind != "data")) {
-    return no_event("an error without a message, or of a kind that is not the script's to tell");
+    return no_event("error without a message or with a kind that scripts must not send");
   }
   const auto fault = kind == "data" ? ScriptFault::data : ScriptFault::exception;
   return ErrorEvent{fault, std::move(*message), members.text("traceback").value_or("")};
@@ -92,7 +91,7 @@ std::optional<ScriptEvent> EventReader::next() {
     }
     if (++events_ > limits_.events) return exhaust("more than " + std::to_string(limits_.events) + " events");
     if (!line || line->size() > limits_.line) {
-      return no_event("a line of more than " + std::to_string(limits_.line) + " bytes");
+      return no_event("line of more than " + std::to_string(limits_.line) + " bytes");
     }
     return parse(*line);
   }
@@ -105,7 +104,7 @@ std::optional<ScriptEvent> EventReader::finish() {
   buffer_.clear();
   position_ = searched_ = 0;
   if (!half || std::exchange(line_too_long_, false)) return std::nullopt;
-  return no_event("a line without its end");
+  return no_event("incomplete line");
 }
 
 ScriptEvent EventReader::exhaust(const std::string& why) {
@@ -119,13 +118,13 @@ ScriptEvent EventReader::parse(std::string_view line) {
   const auto members = JsonMembers::of(line);
   if (!members) return no_event(members.error().message);
   const auto type = members->text("type");
-  if (!type) return no_event("it has no type");
+  if (!type) return no_event("missing type");
   if (*type == "log") return log_of(*members);
   if (*type == "intermediate") return intermediate_of(*members);
   if (*type == "final_result") return final_result_of(*members);
   if (*type == "error") return error_of(*members);
   if (*type == "ready" && events_ == 1) return ReadyEvent{};
-  return no_event("its type is unknown or not the script's to tell");
+  return no_event("unknown type, or a type that scripts must not send");
 }
 
 }  // namespace cloche

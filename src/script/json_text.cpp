@@ -105,7 +105,7 @@ Status check_json(std::string_view text) {
   boost::system::error_code code;
   const std::size_t used = parser.write_some(false, text.data(), text.size(), code);
   if (!code && (used < text.size() || !parser.done())) code = boost::json::error::extra_data;
-  if (code) return fail(ErrorCode::invalid_argument, "not JSON: " + code.message());
+  if (code) return fail(ErrorCode::invalid_argument, "invalid JSON: " + code.message());
   return {};
 }
 
@@ -117,10 +117,10 @@ Result<JsonMembers> JsonMembers::of(std::string_view text) {
   walker.step();
   while (walker.skip_to_next() == '"') {
     auto name = decoded(walker.take_value());
-    if (!name || walker.skip_to_next() != ':') return fail(ErrorCode::internal, "a member without its name");
+    if (!name || walker.skip_to_next() != ':') return fail(ErrorCode::internal, "member without a name");
     walker.step();
     const std::string_view value = walker.take_value();
-    if (found.raw(*name)) return fail(ErrorCode::invalid_argument, "a member is there twice");
+    if (found.raw(*name)) return fail(ErrorCode::invalid_argument, "duplicate member");
     if (found.members_.size() == most) return fail(ErrorCode::invalid_argument, "too many members");
     found.members_.emplace_back(std::move(*name), value);
     if (walker.skip_to_next() != ',') break;

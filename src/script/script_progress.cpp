@@ -25,21 +25,22 @@ Forced forced_end(const Outcome& outcome) {
   switch (outcome.ending) {
     case Ending::wall_limit:
       return forced(ScriptEnding::timeout, ScriptFault::timeout,
-                    "the script was ended at its time limit, after " + seconds(outcome.wall));
+                    "the script reached its time limit and was stopped after " + seconds(outcome.wall));
     case Ending::cpu_limit:
       return forced(ScriptEnding::timeout, ScriptFault::timeout,
-                    "the script was ended at its limit of cpu time, after " + seconds(outcome.cpu()));
+                    "the script reached its CPU time limit and was stopped after " + seconds(outcome.cpu()));
     case Ending::memory_limit:
-      return forced(ScriptEnding::memory, ScriptFault::memory, "the script used up the sandbox's memory");
+      return forced(ScriptEnding::memory, ScriptFault::memory, "the script reached the memory limit of the sandbox");
     case Ending::output_limit:
-      return forced(ScriptEnding::output_limit, ScriptFault::output_limit, "the script printed or sent too much");
+      return forced(ScriptEnding::output_limit, ScriptFault::output_limit,
+                    "the script exceeded its limit of output or events");
     case Ending::cancelled: return forced(ScriptEnding::cancelled, ScriptFault::cancelled, "the script was stopped");
     case Ending::signalled:
     case Ending::exited:
     case Ending::not_started: break;
   }
   return forced(ScriptEnding::crashed, ScriptFault::crashed,
-                "the script was ended by signal " + std::to_string(outcome.signal));
+                "the script was terminated by signal " + std::to_string(outcome.signal));
 }
 
 }  // namespace
@@ -131,7 +132,7 @@ Status ScriptProgress::finish(Outcome outcome) {
 void ScriptProgress::tell_end() {
   if (result_.lost_log_lines > 0) {
     LogEvent lost{LogEvent::Source::cloche, LogEvent::Level::warning,
-                  std::to_string(result_.lost_log_lines) + " printed lines were left out"};
+                  std::to_string(result_.lost_log_lines) + " printed lines were omitted"};
     result_.logs.push_back(lost);
     tell(std::move(lost));
   }

@@ -138,7 +138,7 @@ TEST(ScriptProgress, PrintedLinesOverTheCap_AreCountedAndTheCutIsSaid) {
   progress.take({Source::out, "1\n2\n3\n"});
   progress.take({Source::err, "4\n"});
   ASSERT_TRUE(progress.finish(ended(Ending::exited)));
-  EXPECT_THAT(names(progress), ElementsAre("ready", "1", "2", "2 printed lines were left out", "done 0"));
+  EXPECT_THAT(names(progress), ElementsAre("ready", "1", "2", "2 printed lines were omitted", "done 0"));
   EXPECT_EQ(progress.take_result().lost_log_lines, 2u);
 }
 

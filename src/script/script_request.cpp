@@ -5,8 +5,8 @@
 #include <boost/json/serialize.hpp>
 
 #include "core/bytes.hpp"
-#include "script/json_text.hpp"
 #include "core/utf8.hpp"
+#include "script/json_text.hpp"
 
 namespace cloche {
 
@@ -25,11 +25,12 @@ bool is_file_name(const std::string& name) {
 
 Status validate(const ScriptCaps& caps) {
   if (caps.event.count < least_event.count || caps.event.count > caps.event_bytes.count) {
-    return fail(ErrorCode::invalid_argument, "one event may have from 4 KiB up to what all events may have");
+    return fail(ErrorCode::invalid_argument,
+                "the limit of one event must be at least 4 KiB and at most the limit of all events");
   }
   // Zero means "no limit" further down, and there is always one.
   if (caps.keep_output.count == 0 || caps.stop_output.count == 0 || caps.events == 0) {
-    return fail(ErrorCode::invalid_argument, "a script's caps on output and events must be more than nothing");
+    return fail(ErrorCode::invalid_argument, "a script's limits of output and events must be greater than 0");
   }
   return {};
 }
@@ -42,19 +43,20 @@ std::string_view to_string(ScriptMode mode) { return mode == ScriptMode::plan ? 
 
 Status validate(const ScriptRequest& request) {
   if (request.source.size() > longest_source.count) {
-    return fail(ErrorCode::invalid_argument, "a script may have at most " + to_string(longest_source));
+    return fail(ErrorCode::invalid_argument, "a script must have at most " + to_string(longest_source));
   }
   if (!is_utf8(request.source)) return fail(ErrorCode::invalid_argument, "the script is not UTF-8");
   if (!is_file_name(request.name)) {
-    return fail(ErrorCode::invalid_argument, "a script's name is plain text of at most 200 bytes, without < and >");
+    return fail(ErrorCode::invalid_argument,
+                "a script's name must be plain text of at most 200 bytes, without < and >");
   }
   if (request.inputs.size() > longest_inputs.count) {
-    return fail(ErrorCode::invalid_argument, "a script's inputs may have at most " + to_string(longest_inputs));
+    return fail(ErrorCode::invalid_argument, "a script's inputs must have at most " + to_string(longest_inputs));
   }
   if (auto inputs = check_json(request.inputs); !inputs)
     return fail(std::move(inputs).error().at("the script's inputs"));
   if (request.wall_limit.count() <= 0 || request.wall_limit > longest_run) {
-    return fail(ErrorCode::invalid_argument, "a script's time limit is from 1 ms to 24 h");
+    return fail(ErrorCode::invalid_argument, "a script's time limit must be from 1 ms to 24 h");
   }
   return validate(request.caps);
 }

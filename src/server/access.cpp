@@ -16,7 +16,7 @@ Result<bool> is_there(const std::string& path) {
   const auto stamp = auth::stamp_of(path, auth::Links::refused);
   if (stamp) return true;
   if (stamp.error().code == ErrorCode::not_found) return false;
-  return fail(stamp.error().at("look for tokens"));
+  return fail(stamp.error().at("read tokens"));
 }
 
 Result<bool> wants_tokens(const config::Config& config, const std::vector<http::ListenOn>& listen) {
@@ -40,7 +40,7 @@ Status prepare_token_dir(const config::Config& config) {
   std::filesystem::create_directories(config.manager.engine.state_dir, error);
   if (!error) return {};
   return fail(errno_error(
-      "make " + config.manager.engine.state_dir + " (run as root, or choose another state directory)", error.value()));
+      "make " + config.manager.engine.state_dir + " (run as root or choose another state directory)", error.value()));
 }
 
 Result<Access> open_access(const config::Config& config, const std::vector<http::ListenOn>& listen) {
@@ -53,9 +53,9 @@ Result<Access> open_access(const config::Config& config, const std::vector<http:
   auth::TokenRequest request;
   request.tenant = "default";
   request.role = auth::Role::admin;
-  request.note = "made at the first start";
+  request.note = "created at the first start";
   auto made = auth::TokenFile(*access.options.token_file).create_first(request);
-  if (!made) return fail(std::move(made).error().at("make the first token"));
+  if (!made) return fail(std::move(made).error().at("create the first token"));
   access.first_token = std::move(*made);
   return access;
 }

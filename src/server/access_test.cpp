@@ -81,7 +81,7 @@ TEST_F(AccessOf, NamedFileInNoDirectory_IsAnError) {
   config_.server.tokens = scratch_ / "nowhere/mine.json";
   const auto access = open_access(config_, {});
   ASSERT_FALSE(access);
-  EXPECT_THAT(access.error().message, HasSubstr("make the first token"));
+  EXPECT_THAT(access.error().message, HasSubstr("create the first token"));
 }
 
 TEST_F(AccessOf, Jwt_NeedsNoTokenFile) {

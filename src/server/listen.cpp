@@ -10,14 +10,15 @@ Result<http::ListenOn> parse_listen(std::string_view text) {
     http::ListenUnix listen;
     listen.path = text.substr(5);
     if (!listen.path.starts_with('/')) {
-      return fail(ErrorCode::invalid_argument, "a unix socket is named by an absolute path: 'unix:/run/cloche.sock'");
+      return fail(ErrorCode::invalid_argument,
+                  "a Unix socket must be an absolute path, such as 'unix:/run/cloche.sock'");
     }
     return listen;
   }
   const auto colon = text.rfind(':');
   const auto wrong = [&] {
-    return fail(ErrorCode::invalid_argument, "not an address to listen on: '" + std::string(text) +
-                                                 "'; say 127.0.0.1:8080, [::1]:8080 or unix:/path");
+    return fail(ErrorCode::invalid_argument,
+                "invalid listen address: '" + std::string(text) + "'; use 127.0.0.1:8080, [::1]:8080 or unix:/path");
   };
   if (colon == std::string_view::npos) return wrong();
   http::ListenTcp listen;

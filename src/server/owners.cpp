@@ -27,7 +27,7 @@ Result<AccessList> owners_of_profile(const AccessBook::Lists& said, const Profil
   return fail(
       ErrorCode::invalid_argument,
       "profile '" + profile.name + "' has " + guarded_things(profile) +
-          " and does not say which tenants may use it; write `tenants: [NAME, ...]` below it, `tenants: all` for "
+          " but does not list the tenants that may use it; add `tenants: [NAME, ...]` to it, `tenants: all` for "
           "every tenant, or `tenants: []` for none (without tokens, callers are tenant `default`)");
 }
 

@@ -50,7 +50,7 @@ void run_behind_others(asio::thread_pool& pool, unsigned threads) {
     asio::post(pool, [all_there] {
       all_there->arrive_and_wait();  // so that each thread does it once
       if (::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), politeness) != 0) {
-        log::debug("the priority of threads for large bodies cannot be lowered");
+        log::debug("cannot lower the priority of the threads for large bodies");
       }
     });
   }
@@ -60,7 +60,7 @@ Status refuse_strangers(const std::vector<http::ListenOn>& listen) {
   for (const auto& each : listen) {
     if (is_local(each)) continue;
     return fail(ErrorCode::permission_denied,
-                "without tokens the service listens on this machine alone: 127.0.0.1, [::1] or a unix socket");
+                "without tokens the service may listen only on 127.0.0.1, [::1] or a Unix socket");
   }
   return {};
 }
@@ -73,7 +73,7 @@ Status settle_session_profile(std::vector<Profile>& profiles, const config::Sess
     Profile made = session_profile(languages, backend, sessions.image, sessions.most);
     if (sessions.profile != made.name) {
       return fail(ErrorCode::invalid_argument,
-                  "sessions.profile is '" + sessions.profile + "', and no profile is called so");
+                  "sessions.profile is '" + sessions.profile + "', but there is no such profile");
     }
     found = profiles.insert(profiles.end(), std::move(made));
   }
@@ -102,7 +102,7 @@ void warn_of_plain_text(const std::vector<http::ListenOn>& listen) {
   for (const auto& each : listen) {
     const auto* tcp = std::get_if<http::ListenTcp>(&each);
     if (is_local(each) || tcp->certificate) continue;
-    log::warn("on {} tokens travel in the clear: configure server.tls, or put a proxy with TLS in front", tcp->host);
+    log::warn("tokens are sent unencrypted on {}: configure server.tls or use a TLS proxy", tcp->host);
   }
 }
 
@@ -316,7 +316,7 @@ std::string Service::left_to_the_next() const {
     left += stats.total;
     pools += (pools.empty() ? "" : ", ") + std::to_string(stats.total) + " of " + name;
   }
-  return "shutdown took too long (does the engine hang?): " + std::to_string(left) + " sandboxes are left (" + pools +
+  return "shutdown timed out (is the engine hanging?): " + std::to_string(left) + " sandboxes remain (" + pools +
          "); the next start removes them";
 }
 

@@ -150,7 +150,8 @@ Result<std::shared_ptr<Contexts::Entry>> Contexts::find_or_make(const std::strin
     return fail(ErrorCode::already_exists,
                 "the context '" + name + "' is one of " + std::string(to_string(entry->language)));
   }
-  if (entry->queue.size() >= most_calls) return fail(ErrorCode::limit_reached, "too many calls wait for this context");
+  if (entry->queue.size() >= most_calls)
+    return fail(ErrorCode::limit_reached, "too many calls are waiting for this context");
   return entry;
 }
 

@@ -144,13 +144,13 @@ TEST_F(CliServe, WhatItCannotBe_IsRefusedAtTheStart) {
     std::pair<const char*, const char*> variable;
     const char* error;
   } cases[] = {
-      {"server: {auth: none}\n", {"--listen", "0.0.0.0:0"}, {"PATH", "/bin"}, "without tokens the service listens on"},
+      {"server: {auth: none}\n", {"--listen", "0.0.0.0:0"}, {"PATH", "/bin"}, "without tokens the service may listen only on"},
       {"", {}, {"SANDBOX_GPU_ENABLED", "true"}, "SANDBOX_GPU_ENABLED is true"},
       {"", {}, {"E2B_API_KEY", "e2b_x"}, "Cloche has no E2B backend"},
       {"", {}, {"SANDBOX_BACKEND", "e2b"}, "Cloche has no e2b backend"},
-      {"server: {tokens: /nowhere/tokens.json}\n", {}, {"PATH", "/bin"}, "make the first token: "},
+      {"server: {tokens: /nowhere/tokens.json}\n", {}, {"PATH", "/bin"}, "create the first token: "},
       {"server: {jwt: {keys: /nowhere, issuer: i, audience: a}}\n", {}, {"PATH", "/bin"}, "/nowhere"},
-      {"sessions: {profile: none}\n", {}, {"PATH", "/bin"}, "no profile is called so"},
+      {"sessions: {profile: none}\n", {}, {"PATH", "/bin"}, "there is no such profile"},
   };
   for (const auto& test : cases) {
     // The one that `serve` has at its end counts: a key cannot be given twice.

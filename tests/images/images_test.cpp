@@ -135,7 +135,7 @@ TEST_F(CliImages, WithoutOffline_OciSaysWhatToDo) {
 TEST_F(CliImages, UnknownName_ListsThoseThereAre) {
   const CommandEnd end = run_command(cloche({"images", "build", "cobol", "--offline"}));
   EXPECT_NE(end.exit_code, 0);
-  EXPECT_THAT(end.err, HasSubstr("there is no image 'cobol'"));
+  EXPECT_THAT(end.err, HasSubstr("no image 'cobol'"));
   EXPECT_THAT(end.err, HasSubstr("python"));
 }
 

@@ -50,7 +50,7 @@ Result<Draft> Draft::make(const std::string& directory, mode_t mode) {
     CLOCHE_CHECK(made);
     if (UniqueFd lock = lock_draft(path); lock) return Draft(std::move(path), std::move(lock));
   }
-  return fail(ErrorCode::unavailable, "no draft can be made in " + directory + ": its files keep changing; try again");
+  return fail(ErrorCode::unavailable, "cannot create a draft in " + directory + ": its files keep changing; retry");
 }
 
 Draft::~Draft() {

@@ -278,7 +278,7 @@ Result<UniqueFd> make_bounded_memory(Bytes most) {
   // Nobody else's: gVisor lets a program open what the agent has open, by /proc, when the file's mode allows it.
   if (!fd || ::fchmod(fd.get(), 0600) != 0 || ::ftruncate(fd.get(), static_cast<off_t>(most.count)) != 0 ||
       ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) != 0) {
-    return fail_errno("make a file in memory");
+    return fail_errno("create a file in memory");
   }
   return fd;
 }
