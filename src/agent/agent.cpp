@@ -94,7 +94,7 @@ class Agent {
 
   Result<std::unique_ptr<Stream>> open(wire::StreamId id, std::string_view request) {
     const auto kind = wire::kind_of(request);
-    if (!kind) return fail(ErrorCode::invalid_argument, "a request without a kind");
+    if (!kind) return fail(ErrorCode::invalid_argument, "request without a kind");
     switch (static_cast<wire::RequestKind>(*kind)) {
       case wire::RequestKind::exec: {
         CLOCHE_TRY(auto exec, wire::decode<wire::ExecRequest>(request));
@@ -122,7 +122,7 @@ class Agent {
         return zygotes_.open_start(link_, id, zygote);
       }
     }
-    return fail(ErrorCode::unsupported, "this agent does not know requests of kind " + std::to_string(*kind));
+    return fail(ErrorCode::unsupported, "this agent does not support requests of kind " + std::to_string(*kind));
   }
 
   Result<std::unique_ptr<Stream>> reset(wire::StreamId id) {
@@ -137,7 +137,7 @@ class Agent {
     // Whatever they were about has ended. What still waits to be sent is of the last use, too.
     link_.close_all({ErrorCode::cancelled, "the sandbox was reset"});
     for (const auto& name : silent)
-      report.leftovers.push_back("perhaps a run of zygote '" + name + "', which is silent");
+      report.leftovers.push_back("possibly a run of zygote '" + name + "', which does not respond");
     if (report.leftovers.empty()) users_.clear();
     loop_.later([this] { zygotes_.replace_spares(); });
     auto stream = std::make_unique<InstantStream>(link_, id);

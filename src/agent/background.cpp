@@ -180,9 +180,10 @@ Background::~Background() = default;
 Result<std::unique_ptr<Stream>> Background::open_start(ServerLink& link, wire::StreamId id, wire::ExecRequest request) {
   if (execs_.size() >= most) {
     return fail(ErrorCode::limit_reached,
-                "there are " + std::to_string(most) + " background execs already; collect those that have ended");
+                "background program limit reached (" + std::to_string(most) + "); collect programs that have ended");
   }
-  if (request.look) return fail(ErrorCode::invalid_argument, "nobody would be there to be told what has changed");
+  if (request.look)
+    return fail(ErrorCode::invalid_argument, "change tracking is not available for background programs");
   if (request.keep_bytes == 0) request.keep_bytes = default_keep;
   auto exec = std::make_shared<BackgroundExec>(next_id_++, request);
   CLOCHE_CHECK(exec->start(loop_, zygotes_, stillness_, request));
@@ -194,7 +195,7 @@ Result<std::unique_ptr<Stream>> Background::open_attach(ServerLink& link, wire::
                                                         const wire::ExecAttachRequest& request) {
   const auto found = execs_.find(request.exec_id);
   if (found == execs_.end()) {
-    return fail(ErrorCode::not_found, "no background exec " + std::to_string(request.exec_id) + " in this sandbox");
+    return fail(ErrorCode::not_found, "no background program " + std::to_string(request.exec_id) + " in this sandbox");
   }
   std::function<void()> collect;
   if (request.collect) collect = [this, exec_id = request.exec_id] { execs_.erase(exec_id); };

@@ -19,7 +19,7 @@ namespace cloche::agent {
 
 Result<std::pair<UniqueFd, UniqueFd>> make_pipe() {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno("make a pipe");
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno("create a pipe");
   return std::pair{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 

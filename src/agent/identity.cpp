@@ -38,12 +38,12 @@ Status set_file_ids(uid_t uid, gid_t gid) {
   ::setfsgid(gid);
   ::setfsuid(uid);
   if (file_uid() != uid || file_gid() != gid)
-    return fail(ErrorCode::internal, "cannot take the user's rights on files");
+    return fail(ErrorCode::internal, "cannot take the user's file permissions");
   return {};
 }
 
 Status check_user(uid_t uid, gid_t gid) {
-  if (uid == agent_uid || gid == 0) return fail(ErrorCode::invalid_argument, "files cannot be touched as root");
+  if (uid == agent_uid || gid == 0) return fail(ErrorCode::invalid_argument, "file operations must not run as root");
   if (::setgroups(0, nullptr) != 0) return fail_errno("setgroups");
   return {};
 }

@@ -101,7 +101,7 @@ std::vector<std::string> list_ipc_objects() {
   for (const Kind& kind : kinds) {
     const Found found = find(kind);
     for (const int id : found.ids) lines.push_back(std::string(kind.name) + " " + std::to_string(id));
-    if (!found.all) lines.push_back(std::string("perhaps a ") + kind.name + " that cannot be seen here");
+    if (!found.all) lines.push_back(std::string("possibly a ") + kind.name + ", which is not visible here");
   }
   return lines;
 }

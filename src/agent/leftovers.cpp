@@ -71,7 +71,7 @@ void find_leftovers_as(uid_t uid, gid_t gid, const std::vector<std::string>& kee
     }
     for (auto& objects : list_ipc_objects()) found.push_back(std::move(objects));
     for (auto& socket : list_open_sockets()) found.push_back(std::move(socket));
-    if (has_invisible_queues()) found.push_back("perhaps message queues, which cannot be seen here");
+    if (has_invisible_queues()) found.push_back("possibly message queues, which are not visible here");
     std::string text;
     for (std::size_t i = 0; i < found.size() && i < most_lines; ++i) text += found[i] + '\n';
     text += '\0';  // said to the end
@@ -85,7 +85,7 @@ void find_leftovers_as(uid_t uid, gid_t gid, const std::vector<std::string>& kee
     text.append(buffer, static_cast<std::size_t>(n));
   ::waitpid(child, nullptr, 0);
   if (text.empty() || text.back() != '\0') {
-    leftovers.push_back("proof: the looking process was lost");
+    leftovers.push_back("proof: the scanning process was lost");
     return;
   }
   text.pop_back();

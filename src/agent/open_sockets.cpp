@@ -41,7 +41,7 @@ std::vector<std::string> list_now() {
   }
   // gVisor keeps the port of a closed connection as well, but lists it nowhere, and has no such count as Linux.
   if (::access("/proc/net/sockstat", F_OK) != 0 && parse_connections(read_whole("/proc/net/snmp")) > 0)
-    lines.emplace_back("perhaps ports of closed connections, which cannot be seen here");
+    lines.emplace_back("possibly ports of closed connections, which are not visible here");
   return lines;
 }
 

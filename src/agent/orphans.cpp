@@ -91,7 +91,7 @@ Result<OrphanMark> OrphanMark::take() {
     last = last == last_mark ? first_mark : last + 1;
     if (living_marks().insert(last).second) return OrphanMark(last);
   }
-  return fail(ErrorCode::limit_reached, "too many programs run in this sandbox");
+  return fail(ErrorCode::limit_reached, "too many programs are running in this sandbox");
 }
 
 OrphanMark::~OrphanMark() {

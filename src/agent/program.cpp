@@ -15,8 +15,7 @@ namespace {
 
 Status validate(const wire::ExecRequest& request) {
   const auto has_nul = [](const std::string& text) { return text.find('\0') != std::string::npos; };
-  if (request.argv.empty() || request.argv.front().empty())
-    return fail(ErrorCode::invalid_argument, "no program was named");
+  if (request.argv.empty() || request.argv.front().empty()) return fail(ErrorCode::invalid_argument, "missing program");
   if (std::ranges::any_of(request.argv, has_nul))
     return fail(ErrorCode::invalid_argument, "an argument contains a NUL byte");
   if (std::ranges::any_of(request.env, has_nul))
@@ -25,7 +24,7 @@ Status validate(const wire::ExecRequest& request) {
     return fail(ErrorCode::invalid_argument, "the file's path contains a NUL byte");
   if (has_nul(request.cwd)) return fail(ErrorCode::invalid_argument, "the work directory contains a NUL byte");
   if (request.uid == agent_uid || request.gid == 0) {
-    return fail(ErrorCode::invalid_argument, "programs cannot run as root: uid and gid 0 are the agent's");
+    return fail(ErrorCode::invalid_argument, "programs cannot run as root; uid and gid 0 are reserved for the agent");
   }
   if (request.background && request.events) return fail(ErrorCode::invalid_argument, "a background exec has no events");
   return {};

@@ -157,7 +157,7 @@ void ServerLink::on_open(const wire::Frame& frame) {
     const wire::Closed closed{wire::refusal_of(error.code), error.message};
     queue({.type = wire::FrameType::close, .stream = frame.stream, .payload = wire::encode(closed)});
   };
-  if (streams_.contains(frame.stream)) return refuse({ErrorCode::invalid_argument, "stream is open already"});
+  if (streams_.contains(frame.stream)) return refuse({ErrorCode::invalid_argument, "stream is already open"});
   if (streams_.size() + opening_.size() >= max_streams) {
     return refuse({ErrorCode::limit_reached, "too many streams are open in this sandbox"});
   }

@@ -57,7 +57,7 @@ class Supervisor {
 
   void launch(const wire::ExecRequest& request, const ProgramFds& fds) {
     int report[2];
-    if (::pipe2(report, O_CLOEXEC) != 0) return not_started("make a pipe", errno);
+    if (::pipe2(report, O_CLOEXEC) != 0) return not_started("create a pipe", errno);
     const UniqueFd read_end(report[0]);
     UniqueFd write_end(report[1]);
     const pid_t pid = ::fork();

@@ -23,7 +23,7 @@ class TcpStream final : public Stream {
 
   Status start() {
     socket_.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!socket_) return fail_errno("make a socket");
+    if (!socket_) return fail_errno("create a socket");
     const int on = 1;
     ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     sockaddr_in address{};
@@ -34,7 +34,7 @@ class TcpStream final : public Stream {
       return fail(errno_error(where(), errno));
     }
     connecting_ = loop_.watch(socket_.get(), EPOLLOUT, [this](std::uint32_t) { on_connected(); });
-    patience_ = loop_.after(connect_patience, [this] { close(Error{ErrorCode::timeout, where() + ": no answer"}); });
+    patience_ = loop_.after(connect_patience, [this] { close(Error{ErrorCode::timeout, where() + ": no response"}); });
     return {};
   }
 
@@ -65,7 +65,7 @@ class TcpStream final : public Stream {
     patience_.reset();
     if (error != 0) {
       auto refused = errno_error(where(), error);
-      if (error == ECONNREFUSED) refused = {ErrorCode::not_found, where() + ": nothing listens there"};
+      if (error == ECONNREFUSED) refused = {ErrorCode::not_found, where() + ": nothing is listening on this port"};
       return close(refused);
     }
     send(wire::TcpConnected{});
@@ -104,7 +104,7 @@ class TcpStream final : public Stream {
 Result<std::unique_ptr<Stream>> open_tcp_stream(ServerLink& link, wire::StreamId id, Loop& loop,
                                                 const wire::TcpRequest& request) {
   if (request.port == 0 || request.port > 65535) {
-    return fail(ErrorCode::invalid_argument, "there is no port " + std::to_string(request.port));
+    return fail(ErrorCode::invalid_argument, "invalid port " + std::to_string(request.port));
   }
   auto stream = std::make_unique<TcpStream>(link, id, loop, static_cast<std::uint16_t>(request.port));
   CLOCHE_CHECK(stream->start());

@@ -19,7 +19,7 @@ Result<std::vector<Scenario>> chosen(const std::vector<std::string>& rows) {
   std::vector<Scenario> all;
   for (const std::string& id : rows) {
     if (std::ranges::none_of(all_scenarios(), [&](const Scenario& scenario) { return scenario.id == id; })) {
-      return fail(ErrorCode::invalid_argument, "there is no row `" + id + "`; `cloche bench --list` tells them");
+      return fail(ErrorCode::invalid_argument, "no row `" + id + "`; run `cloche bench --list` to see all rows");
     }
   }
   for (const Scenario& scenario : all_scenarios()) {
@@ -66,7 +66,7 @@ Status write_results(const Report& report, const std::string& directory) {
   const std::filesystem::path place = directory;
   std::error_code failed;
   std::filesystem::create_directories(place, failed);
-  if (failed) return fail(ErrorCode::internal, "cannot make " + directory + ": " + failed.message());
+  if (failed) return fail(ErrorCode::internal, "cannot create " + directory + ": " + failed.message());
   CLOCHE_CHECK(write_file(place / "table.md", to_markdown(report, Plots::linked)));
   CLOCHE_CHECK(write_file(place / "results.json", to_json(report)));
   for (const Section& section : report.sections) {

@@ -29,7 +29,7 @@ struct Pipe {
 
 Result<Pipe> make_pipe() {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno("make a pipe");
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno("create a pipe");
   return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
@@ -161,10 +161,10 @@ Status Child::wait_for(const std::string& text, Deadline deadline) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline.left()).count();
     const int ready = ::poll(&polled, 1, static_cast<int>(left));
     if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) return fail(ErrorCode::timeout, "it did not say `" + text + "` in time");
+    if (ready <= 0) return fail(ErrorCode::timeout, "it did not print `" + text + "` in time");
     char buffer[4096];
     const ssize_t count = ::read(out_.get(), buffer, sizeof buffer);
-    if (count <= 0) return fail(ErrorCode::unavailable, "it ended without saying `" + text + "`");
+    if (count <= 0) return fail(ErrorCode::unavailable, "it ended without printing `" + text + "`");
     printed_.append(buffer, static_cast<std::size_t>(count));
   }
   return {};

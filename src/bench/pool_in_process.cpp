@@ -74,9 +74,9 @@ Task<Status> PoolInProcess::until_idle() {
     const PoolStats stats = manager_->stats().at(profile_name);
     if (stats.idle >= size_) co_return Status{};
     if (stats.create_failures > 3 && stats.idle == 0) {
-      co_return fail(ErrorCode::unavailable, "its sandboxes cannot be made: `cloche doctor` says more");
+      co_return fail(ErrorCode::unavailable, "creating its sandboxes fails; run `cloche doctor` for details");
     }
-    if (deadline.passed()) co_return fail(ErrorCode::timeout, "its pool does not fill up");
+    if (deadline.passed()) co_return fail(ErrorCode::timeout, "its pool does not fill");
     CLOCHE_CO_CHECK(Interrupts::check());
     co_await pause_for(1ms);
   }

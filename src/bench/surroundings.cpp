@@ -67,7 +67,7 @@ void Surroundings::turn_while(const std::function<bool()>& wanted) {
 
 void Surroundings::look_for_oci() {
   if (::geteuid() != 0) {
-    lacks_.push_back({"oci", "sandboxes of the embedded backend are made as root"});
+    lacks_.push_back({"oci", "the oci backend requires root"});
     return;
   }
   for (const char* runtime : {"crun", "runc", "runsc"}) {
@@ -92,8 +92,8 @@ Task<Result<DockerEngine>> Surroundings::ask_engine() {
   CLOCHE_CO_TRY(docker::EngineFacts facts, co_await docker::fetch_facts(engine, deadline));
   auto image = co_await docker::inspect_image(engine, found.image, deadline);
   if (!image) {
-    co_return fail(ErrorCode::not_found,
-                   "the engine has no image " + found.image + ": pull it, or name one with Python by --docker-image");
+    co_return fail(ErrorCode::not_found, "the engine has no image " + found.image +
+                                             ": pull it, or choose an image with Python by --docker-image");
   }
   found.api_prefix = "/v" + docker::to_string(version);
   found.version = facts.server_version;

@@ -36,7 +36,7 @@ Status wait_until_traced(const std::vector<pid_t>& processes) {
   for (const pid_t pid : processes) {
     while (!is_traced(pid)) {
       if (deadline.passed())
-        return fail(ErrorCode::permission_denied, "strace may not look at process " + std::to_string(pid));
+        return fail(ErrorCode::permission_denied, "strace is not allowed to trace process " + std::to_string(pid));
       std::this_thread::sleep_for(5ms);
     }
   }

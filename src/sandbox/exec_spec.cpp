@@ -42,7 +42,7 @@ Status validate_sizes(const ExecSpec& spec) {
 }
 
 Status validate(const ExecSpec& spec) {
-  if (spec.argv.empty() || spec.argv.front().empty()) return fail(ErrorCode::invalid_argument, "no program was named");
+  if (spec.argv.empty() || spec.argv.front().empty()) return fail(ErrorCode::invalid_argument, "missing program");
   if (std::ranges::any_of(spec.argv, has_nul))
     return fail(ErrorCode::invalid_argument, "an argument contains a NUL byte");
   CLOCHE_CHECK(validate_environment(spec.env));
@@ -52,13 +52,13 @@ Status validate(const ExecSpec& spec) {
                 "cwd must be an absolute path without '..', '.', NUL or empty parts: '" + spec.cwd + "'");
   }
   if (spec.uid == 0U || spec.gid == 0U) {
-    return fail(ErrorCode::invalid_argument, "programs cannot run as root: uid and gid 0 are the agent's");
+    return fail(ErrorCode::invalid_argument, "programs cannot run as root; uid and gid 0 are reserved for the agent");
   }
   if ((spec.wall_limit && spec.wall_limit->count() <= 0) || (spec.cpu_limit && spec.cpu_limit->count() <= 0)) {
     return fail(ErrorCode::invalid_argument, "a time limit must be longer than nothing");
   }
   if (spec.terminal && !spec.zygote.empty())
-    return fail(ErrorCode::invalid_argument, "a zygote's run cannot have a terminal");
+    return fail(ErrorCode::invalid_argument, "a run from a zygote cannot have a terminal");
   if (spec.events && spec.lifetime == Lifetime::background)
     return fail(ErrorCode::invalid_argument, "a background exec has no events");
   return {};

@@ -54,7 +54,7 @@ Status validate(const SandboxSpec& spec) {
   if (spec.work_dir == "/tmp")
     return fail(ErrorCode::invalid_argument, "work_dir cannot be /tmp itself: that place is reserved");
   if (spec.uid == 0 || spec.gid == 0) {
-    return fail(ErrorCode::invalid_argument, "programs cannot run as root: uid and gid 0 are the agent's");
+    return fail(ErrorCode::invalid_argument, "programs cannot run as root; uid and gid 0 are reserved for the agent");
   }
   if (spec.uid > 65533 || spec.gid > 65533) return fail(ErrorCode::invalid_argument, "uid and gid must be below 65534");
   if (!spec.name.empty() && !is_name(spec.name, 128)) {
@@ -64,12 +64,12 @@ Status validate(const SandboxSpec& spec) {
   if (!is_name(spec.hostname, 63)) return fail(ErrorCode::invalid_argument, "not a host name: '" + spec.hostname + "'");
   if (spec.image.find('\0') != std::string::npos) return fail(ErrorCode::invalid_argument, "image contains a NUL byte");
   for (const Mount& mount : spec.mounts) {
-    CLOCHE_CHECK(validate_place("a mount's source", mount.source));
-    CLOCHE_CHECK(validate_place("a mount's target", mount.target));
+    CLOCHE_CHECK(validate_place("the source of a mount", mount.source));
+    CLOCHE_CHECK(validate_place("the target of a mount", mount.target));
     for (std::string_view place : reserved_targets) {
       if (is_at_or_below(mount.target, place)) {
         return fail(ErrorCode::invalid_argument,
-                    "a mount's target cannot be at " + mount.target + ": that place is reserved");
+                    "the target of a mount cannot be " + mount.target + ": that path is reserved");
       }
     }
     if (is_at_or_below(spec.work_dir, mount.target)) {

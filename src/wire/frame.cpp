@@ -69,7 +69,7 @@ Result<std::optional<Frame>> FrameDecoder::next() {
         ++position_;
         continue;
       }
-      return fail(ErrorCode::protocol, "frame without its mark");
+      return fail(ErrorCode::protocol, "frame without its magic byte");
     }
     if (have < header_size) return std::nullopt;
     const auto type = static_cast<unsigned char>(at[0]);
@@ -88,7 +88,7 @@ Result<std::optional<Frame>> FrameDecoder::next() {
     position_ += whole;
     if (static_cast<unsigned char>(at[whole - 1]) != seal) {
       if (on_broken_seal_ == OnBrokenSeal::drop) continue;
-      return fail(ErrorCode::protocol, "frame with a broken seal");
+      return fail(ErrorCode::protocol, "frame with a wrong end byte");
     }
     return Frame{.type = static_cast<FrameType>(type),
                  .lane = lane,

@@ -283,7 +283,7 @@ RUNNER(Container_RequestsReachAnApplicationWithoutNetwork) {
       auto refused = co_await ask(container, "GET", "/");
       EXPECT_FALSE(refused);
       EXPECT_THAT(refused.error().message, HasSubstr("HTTP GET request to http://localhost:8000/ failed"));
-      EXPECT_THAT(refused.error().message, HasSubstr("nothing listens"));
+      EXPECT_THAT(refused.error().message, HasSubstr("nothing is listening"));
       FileTree files{{"app.py", application}};
       auto prepared = co_await container.prepare_workdir(std::move(files));
       EXPECT_TRUE(prepared);

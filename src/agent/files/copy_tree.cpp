@@ -61,7 +61,7 @@ class TreeCopy {
 
   Result<Step> enter(const Found& found) {
     if (levels_.size() >= deepest_copy) {
-      return fail(ErrorCode::limit_reached, shown(found.path) + ": too deep to be moved to another file system");
+      return fail(ErrorCode::limit_reached, shown(found.path) + ": nested too deeply to move to another file system");
     }
     CopiedDirectory level;
     if (::fstatat(found.parent, found.name, &level.original, AT_SYMLINK_NOFOLLOW) != 0) {

@@ -76,7 +76,7 @@ Result<std::string> read_whole(int file) {
 
 Status check_size(std::uint64_t size) {
   if (size <= largest_file) return {};
-  return fail(ErrorCode::limit_reached, "is larger than the 16 MiB of a file that can be edited");
+  return fail(ErrorCode::limit_reached, "is larger than 16 MiB, the limit for edits");
 }
 
 bool is_same_state(const struct stat& a, const struct stat& b) {
@@ -122,7 +122,7 @@ Status write_replaced(int file, std::string_view text, std::string_view old, std
 Status check_texts(const wire::FileRequest& request) {
   if (request.pattern.empty()) return fail(ErrorCode::invalid_argument, "the text to replace is empty");
   if (request.pattern.size() > longest_text || request.replacement.size() > longest_text) {
-    return fail(ErrorCode::limit_reached, "a text of an edit is longer than 1 MiB");
+    return fail(ErrorCode::limit_reached, "the old or new text of the edit is longer than 1 MiB");
   }
   return {};
 }
@@ -168,7 +168,7 @@ Result<wire::FileReply> edit_at(const wire::FileRequest& request, const Place& p
   if (request.expected != 0 && reply.files != request.expected) return end(EditOutcome::other_count);
   reply.bytes = edited.content.size() - reply.files * request.pattern.size() + reply.files * request.replacement.size();
   if (reply.bytes > largest_result) {
-    return fail(ErrorCode::limit_reached, "would become larger than the 64 MiB that an edit can make");
+    return fail(ErrorCode::limit_reached, "would become larger than 64 MiB, the limit for edits");
   }
   CLOCHE_TRY(PendingFile file, PendingFile::create(place.parent.get()));
   CLOCHE_CHECK(write_replaced(file.fd(), edited.content, request.pattern, request.replacement));

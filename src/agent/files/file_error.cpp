@@ -46,7 +46,7 @@ Error file_error(int number, std::string_view where) {
     case ENOSPC:
     case EDQUOT:
       return Error{ErrorCode::limit_reached, "no space left in " + (where.empty() ? "the file system" : shown(where))};
-    case EFBIG: return worded(ErrorCode::limit_reached, where, "larger than files may be here");
+    case EFBIG: return worded(ErrorCode::limit_reached, where, "larger than the file size limit");
     case ENXIO: return worded(ErrorCode::invalid_argument, where, "a socket or a device, not a file");
     case EISDIR: return worded(ErrorCode::invalid_argument, where, "is a directory");
     case ENOTDIR: return worded(ErrorCode::not_found, where, "not a directory");
@@ -54,7 +54,7 @@ Error file_error(int number, std::string_view where) {
       return worded(ErrorCode::invalid_argument, where, "too many symbolic links, or one that cannot be followed");
     case EXDEV: return worded(ErrorCode::invalid_argument, where, "on another file system");
     case EBUSY: return worded(ErrorCode::permission_denied, where, "in use, or a mount point");
-    case EOVERFLOW: return worded(ErrorCode::limit_reached, where, "more names than can be held in memory");
+    case EOVERFLOW: return worded(ErrorCode::limit_reached, where, "too many names to hold in memory");
     case ECANCELED: return worded(ErrorCode::cancelled, where, "cancelled");
     default: {
       Error error = errno_error("", number);

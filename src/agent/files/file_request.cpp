@@ -84,7 +84,7 @@ WalkOptions::Mounts mounts_of(const wire::FileRequest& request) {
 Result<mode_t> mode_of(const wire::FileRequest& request, mode_t fallback) {
   if (request.mode == 0) return fallback;
   if ((request.mode & ~0777U) != 0) {
-    return fail(ErrorCode::invalid_argument, "mode with more than permission bits (0777)");
+    return fail(ErrorCode::invalid_argument, "mode has other bits than permissions (0777)");
   }
   return static_cast<mode_t>(request.mode);
 }

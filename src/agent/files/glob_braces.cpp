@@ -16,7 +16,7 @@ class Expander {
   Result<std::vector<std::string>> run() {
     CLOCHE_TRY(auto all, sequence(0));
     if (!rest_.empty())
-      return fail(ErrorCode::invalid_argument, "pattern with a `}` too many; a backslash makes it an ordinary one");
+      return fail(ErrorCode::invalid_argument, "pattern has an unmatched `}`; escape it with a backslash");
     return all;
   }
 
@@ -41,7 +41,7 @@ class Expander {
   }
 
   Result<Alternatives> group(int depth) {
-    if (depth > deepest) return fail(ErrorCode::invalid_argument, "pattern with braces nested too deeply");
+    if (depth > deepest) return fail(ErrorCode::invalid_argument, "pattern has braces nested too deeply");
     Alternatives all;
     do {
       rest_.remove_prefix(1);  // the brace or comma before
@@ -49,7 +49,7 @@ class Expander {
       std::move(some.begin(), some.end(), std::back_inserter(all));
       if (all.size() > most_alternatives) return too_many();
     } while (rest_.starts_with(','));
-    if (rest_.empty()) return fail(ErrorCode::invalid_argument, "pattern with a `{` that nothing closes");
+    if (rest_.empty()) return fail(ErrorCode::invalid_argument, "pattern has an unclosed `{`");
     rest_.remove_prefix(1);
     return all;
   }
@@ -73,8 +73,7 @@ class Expander {
     for (const std::string& head : heads) {
       for (const std::string& tail : tails) {
         bytes += head.size() + tail.size();
-        if (bytes > most_bytes)
-          return fail(ErrorCode::invalid_argument, "pattern is too long once its braces are written out");
+        if (bytes > most_bytes) return fail(ErrorCode::invalid_argument, "pattern is too long after brace expansion");
         all.push_back(head + tail);
       }
     }
@@ -83,7 +82,7 @@ class Expander {
 
   static std::unexpected<Error> too_many() {
     return fail(ErrorCode::invalid_argument,
-                "pattern with more than " + std::to_string(most_alternatives) + " alternatives in braces");
+                "pattern has more than " + std::to_string(most_alternatives) + " alternatives in braces");
   }
 
   std::string_view rest_;

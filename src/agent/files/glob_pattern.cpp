@@ -17,7 +17,8 @@ bool is_hidden(std::string_view name) { return name.starts_with('.'); }
 Result<GlobPattern> GlobPattern::compile(std::string_view pattern, Hidden hidden) {
   if (pattern.empty()) return fail(ErrorCode::invalid_argument, "pattern is empty");
   if (pattern.size() > longest_pattern) return fail(ErrorCode::invalid_argument, "pattern is too long");
-  if (pattern.find('\0') != std::string_view::npos) return fail(ErrorCode::invalid_argument, "pattern with a NUL byte");
+  if (pattern.find('\0') != std::string_view::npos)
+    return fail(ErrorCode::invalid_argument, "pattern contains a NUL byte");
   GlobPattern compiled;
   compiled.hidden_ = hidden;
   CLOCHE_TRY(const auto alternatives, expand_braces(pattern));
@@ -34,7 +35,7 @@ Status GlobPattern::add_alternative(std::string_view pattern) {
     const auto slash = pattern.find('/');
     const auto part = pattern.substr(0, slash);
     pattern.remove_prefix(slash == std::string_view::npos ? pattern.size() : slash + 1);
-    if (part == "..") return fail(ErrorCode::invalid_argument, "pattern with a `..` component");
+    if (part == "..") return fail(ErrorCode::invalid_argument, "pattern contains a `..` component");
     if (part.empty() || part == ".") continue;
     if (part == "**") {
       if (!any_depth) parts_.push_back({Kind::any_depth, {}});

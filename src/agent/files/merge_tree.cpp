@@ -60,8 +60,8 @@ class TreeMerge {
     if (taken && S_ISDIR(ours.st_mode) != S_ISDIR(theirs.st_mode)) {
       return fail(ErrorCode::already_exists,
                   shown(path_of(name)) + (S_ISDIR(ours.st_mode)
-                                              ? ": is a directory in the archive, and exists as something else"
-                                              : ": exists as a directory, and is something else in the archive"));
+                                              ? ": is a directory in the archive but exists as another type of file"
+                                              : ": exists as a directory but is another type of file in the archive"));
     }
     if (taken && S_ISDIR(ours.st_mode)) return enter(name);
     if (merge_ == Merge::move) return move(name, ours);
@@ -72,7 +72,7 @@ class TreeMerge {
   Status check_replaceable(const std::string& name, const struct stat& theirs) {
     if (S_ISLNK(theirs.st_mode)) return {};
     if (!S_ISREG(theirs.st_mode)) {
-      return fail(ErrorCode::already_exists, shown(path_of(name)) + ": exists, and is not a regular file");
+      return fail(ErrorCode::already_exists, shown(path_of(name)) + ": exists and is not a regular file");
     }
     if (read_only_ == ReadOnlyFiles::replace) return {};
     auto writable = require_writable(to_.fd(), name);

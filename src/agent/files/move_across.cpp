@@ -56,7 +56,7 @@ Status remove_source(const Place& from) {
   const Removal removal = remove_tree(from.parent.get(), from.name, WhenCancelled::go_on);
   if (removal.failed == 0) return {};
   Error error = removal.first_failure;
-  return fail(std::move(error).at("copied, but not all of the source could be removed"));
+  return fail(std::move(error).at("copied, but the source could not be removed completely"));
 }
 
 }  // namespace

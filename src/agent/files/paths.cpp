@@ -58,7 +58,7 @@ Result<CheckedPath> Base::check(std::string_view path) const {
   if (links_ == Links::anywhere) return check_absolute(path, "path");
   if (path.empty()) return fail(ErrorCode::invalid_argument, "path is empty");
   if (path.starts_with('/'))
-    return fail(ErrorCode::invalid_argument, "path is absolute, but has to be relative to the root");
+    return fail(ErrorCode::invalid_argument, "path is absolute; it must be relative to the root");
   return split(path);
 }
 
@@ -110,7 +110,7 @@ Status Base::admit(int found) const {
 Error Base::error(int number) const {
   if (number == EXDEV && links_ == Links::beneath) {
     return Error{ErrorCode::permission_denied,
-                 "a symbolic link leads out of " + shown(root_) + " (links with absolute targets count as such)"};
+                 "a symbolic link leads out of " + shown(root_) + " (links with absolute targets always do)"};
   }
   return file_error(number);
 }

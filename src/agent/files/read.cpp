@@ -18,7 +18,7 @@ Status read_file(const wire::FileRequest& request, const FileIo& io) {
   CLOCHE_TRY(const Base base, base_of(request));
   CLOCHE_TRY(const CheckedPath path, base.check(request.path));
   if (request.offset > furthest || request.length > furthest - request.offset) {
-    return fail(ErrorCode::invalid_argument, "offset and length reach further than files can");
+    return fail(ErrorCode::invalid_argument, "offset plus length is too large");
   }
   CLOCHE_TRY(const UniqueFd file, base.open(path, open_reading));
   struct stat status = {};
@@ -36,7 +36,7 @@ Status read_file(const wire::FileRequest& request, const FileIo& io) {
     if (got < 0) return fail_file(static_cast<int>(-got));
     if (got == 0) break;
     const std::string_view piece(buffer.data(), static_cast<std::size_t>(got));
-    if (const int number = write_all(io.out, piece); number != 0) return fail_file(number, "the content asked for");
+    if (const int number = write_all(io.out, piece); number != 0) return fail_file(number, "the requested content");
     at += piece.size();
   }
   return io.reply({.done = true, .bytes = at - request.offset, .total_size = total_size});

@@ -72,7 +72,7 @@ Status ContentWriter::write(std::string_view bytes) {
   if (buffer_.size() + bytes.size() > chunk_size) {
     CLOCHE_CHECK(flush());
     if (bytes.size() >= chunk_size) {
-      if (const int number = write_all(fd_, bytes); number != 0) return fail_file(number, "the content asked for");
+      if (const int number = write_all(fd_, bytes); number != 0) return fail_file(number, "the requested content");
       return {};
     }
   }
@@ -83,7 +83,7 @@ Status ContentWriter::write(std::string_view bytes) {
 Status ContentWriter::flush() {
   const int number = write_all(fd_, buffer_);
   buffer_.clear();
-  if (number != 0) return fail_file(number, "the content asked for");
+  if (number != 0) return fail_file(number, "the requested content");
   return {};
 }
 

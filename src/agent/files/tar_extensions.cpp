@@ -53,15 +53,15 @@ Status Extensions::add_pax(std::string_view records) {
   // Each is "<length> <key>=<value>\n", the length counting all of it.
   while (!records.empty()) {
     const auto space = records.find(' ');
-    if (space == std::string_view::npos) return malformed("a record without its length");
+    if (space == std::string_view::npos) return malformed("record without a length");
     const auto length = decimal<std::size_t>(records.substr(0, space));
-    if (!length || *length <= space + 1 || *length > records.size()) return malformed("a record of wrong length");
+    if (!length || *length <= space + 1 || *length > records.size()) return malformed("record with a wrong length");
     auto record = records.substr(space + 1, *length - space - 1);
     records.remove_prefix(*length);
-    if (!record.ends_with('\n')) return malformed("a record without its end");
+    if (!record.ends_with('\n')) return malformed("record without an end");
     record.remove_suffix(1);
     const auto equals = record.find('=');
-    if (equals == std::string_view::npos || equals == 0) return malformed("a record without a key");
+    if (equals == std::string_view::npos || equals == 0) return malformed("record without a key");
     CLOCHE_CHECK(add_record(record.substr(0, equals), record.substr(equals + 1)));
   }
   return {};

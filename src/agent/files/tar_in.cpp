@@ -92,7 +92,7 @@ Status unpack_tar(const wire::FileRequest& request, const FileIo& io) {
     const auto read_only = request.force ? ReadOnlyFiles::replace : ReadOnlyFiles::keep;
     CLOCHE_CHECK(merge_tree(staged.get(), destination.get(), Merge::check, read_only));
     auto merged = merge_tree(staged.get(), destination.get(), Merge::move, read_only);
-    if (!merged) return fail(std::move(merged).error().at("some of the archive may have been unpacked before this"));
+    if (!merged) return fail(std::move(merged).error().at("part of the archive may already have been unpacked"));
     reply.bytes = unpacker.bytes();
     reply.files = unpacker.entries();
   }

@@ -74,9 +74,10 @@ Status Reader::finish() const {
   // One zero block is enough of an end: nothing of an entry is missing.
   const bool between = state_ == State::header && block_.empty() && zero_block_seen_;
   if (state_ == State::done || between) return {};
-  if (!anything_seen_) return fail(ErrorCode::invalid_argument, "the archive is empty, without even an end mark");
-  if (state_ == State::content) return refuse(ErrorCode::invalid_argument, "the archive ends in the middle of it");
-  return fail(ErrorCode::invalid_argument, "the archive is cut short: it has no end mark");
+  if (!anything_seen_) return fail(ErrorCode::invalid_argument, "the archive is empty and has no end mark");
+  if (state_ == State::content)
+    return refuse(ErrorCode::invalid_argument, "the archive ends in the middle of an entry");
+  return fail(ErrorCode::invalid_argument, "the archive is truncated: it has no end mark");
 }
 
 bool Reader::take_block() {
@@ -99,7 +100,7 @@ Result<Reader::Event> Reader::on_header() {
   if (zero_block_seen_) return fail(ErrorCode::invalid_argument, "malformed archive: an entry after a zero block");
   name_ = header_path(block_);
   if (!checksum_holds(block_))
-    return fail(ErrorCode::invalid_argument, "not a tar archive, or damaged: wrong checksum");
+    return fail(ErrorCode::invalid_argument, "not a tar archive, or it is damaged: wrong checksum");
   const char type = block_[type_field.offset];
   if (type == 'x' || type == 'g' || type == 'L' || type == 'K') {
     const auto size = number_of(block_, size_field);
@@ -116,7 +117,7 @@ Result<Reader::Event> Reader::on_header() {
 
 Status Reader::start_extension(char type, std::uint64_t size) {
   if (size > longest_extension)
-    return refuse(ErrorCode::limit_reached, "a header of " + std::to_string(size) + " bytes is too long");
+    return refuse(ErrorCode::limit_reached, "header of " + std::to_string(size) + " bytes is too long");
   state_ = State::extension;
   extension_type_ = type;
   extension_size_ = size;
@@ -144,7 +145,7 @@ Status Reader::start_entry(char type) {
   const auto mode = number_of(block_, mode_field);
   if (!size || !mode) return refuse(ErrorCode::invalid_argument, "malformed header");
   const auto path = clean_path(name_);
-  if (!path) return refuse(ErrorCode::invalid_argument, "absolute names and names with `..` are not unpacked");
+  if (!path) return refuse(ErrorCode::invalid_argument, "absolute names and names with `..` are not allowed");
   entry_ = {.path = *path,
             .link = ext.link       ? *ext.link
                     : ext.gnu_link ? *ext.gnu_link
@@ -172,8 +173,8 @@ Status Reader::set_type(char type, bool slash_at_end) {
     case '2': entry_.type = EntryType::symlink; break;
     case '5': entry_.type = EntryType::directory; break;
     case '3':
-    case '4': return refuse(ErrorCode::unsupported, "devices are not unpacked");
-    case '6': return refuse(ErrorCode::unsupported, "FIFOs are not unpacked");
+    case '4': return refuse(ErrorCode::unsupported, "devices are not supported");
+    case '6': return refuse(ErrorCode::unsupported, "FIFOs are not supported");
     case 'S': return refuse(ErrorCode::unsupported, "sparse files in an archive are not supported");
     default:
       return refuse(ErrorCode::unsupported,
@@ -182,14 +183,14 @@ Status Reader::set_type(char type, bool slash_at_end) {
   if (entry_.type != EntryType::file && entry_.size != 0)
     return refuse(ErrorCode::invalid_argument, "only files have content");
   if (entry_.type != EntryType::directory && entry_.path.empty())
-    return refuse(ErrorCode::invalid_argument, "a file without a name");
+    return refuse(ErrorCode::invalid_argument, "file without a name");
   if (entry_.type == EntryType::symlink && (entry_.link.empty() || entry_.link.find('\0') != std::string::npos)) {
-    return refuse(ErrorCode::invalid_argument, "a symbolic link without a proper target");
+    return refuse(ErrorCode::invalid_argument, "symbolic link without a valid target");
   }
   if (entry_.type == EntryType::hardlink) {
     auto target = clean_path(entry_.link);
     if (!target || target->empty())
-      return refuse(ErrorCode::invalid_argument, "a hard link to a name outside the archive");
+      return refuse(ErrorCode::invalid_argument, "hard link to a name outside the archive");
     entry_.link = std::move(*target);
   }
   return {};

@@ -116,7 +116,7 @@ class TreeWalk {
 
   Error moved_away(int number) const {
     if (number != ESTALE) return file_error(number, path_);
-    return Error{ErrorCode::unavailable, shown(path_) + ": was moved while it was read"};
+    return Error{ErrorCode::unavailable, shown(path_) + ": was moved while it was being read"};
   }
 
   TreeCursor cursor_;

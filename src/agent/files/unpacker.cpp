@@ -145,8 +145,8 @@ Status Unpacker::make_hardlink(const tar::Entry& entry) {
   if (!exists()) {
     source = resolve_place(destination_, Links::beneath, entry.link);
     if (!exists())
-      return fail(ErrorCode::invalid_argument,
-                  "archive entry `" + shown(path_) + "`: hard link to `" + shown(entry.link) + "`, which is not there");
+      return fail(ErrorCode::invalid_argument, "archive entry `" + shown(path_) + "`: hard link to `" +
+                                                   shown(entry.link) + "`, which does not exist");
   }
   if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode)) return refuse(EINVAL);
   CLOCHE_CHECK(clear_name());
@@ -164,8 +164,9 @@ Status Unpacker::go_to(const std::vector<std::string>& directories) {
       const std::string parent = path_.substr(0, path_.rfind('/'));
       auto target = resolve(cursor_.top(), Links::beneath, parent, O_PATH | O_DIRECTORY);
       if (!target && target.error() == EXDEV) {
-        return fail(ErrorCode::invalid_argument,
-                    "archive entry `" + shown(path_) + "`: its path goes through a symbolic link that leads out");
+        return fail(
+            ErrorCode::invalid_argument,
+            "archive entry `" + shown(path_) + "`: its path leads through a symbolic link out of the destination");
       }
       if (!target) return refuse(target.error());
       through_link_ = std::move(*target);
@@ -215,7 +216,7 @@ std::unexpected<Error> Unpacker::refuse(int number) const {
   if (number == ENOSPC || number == EDQUOT) return fail_file(number, "the destination");
   if (number == EEXIST || number == EISDIR || number == ENOTDIR) {
     return fail(ErrorCode::invalid_argument,
-                "archive entry `" + shown(path_) + "`: is both a directory and something else");
+                "archive entry `" + shown(path_) + "`: is both a directory and another type of file");
   }
   return fail(file_error(number).at("archive entry `" + shown(path_) + "`"));
 }

@@ -39,7 +39,7 @@ Result<Wildcard> Wildcard::compile(std::string_view pattern) {
       if (sets) continue;
     } else if (rest.front() == '\\') {
       rest.remove_prefix(1);
-      if (rest.empty()) return fail(ErrorCode::invalid_argument, "pattern with a backslash that nothing follows");
+      if (rest.empty()) return fail(ErrorCode::invalid_argument, "pattern ends with a backslash");
     }
     wildcard.tokens_.push_back({Kind::literal, take_character(rest)});
   }
@@ -63,7 +63,8 @@ Result<bool> Wildcard::take_set(std::string_view& text) {
       return true;
     }
     if (rest.starts_with("[:") || rest.starts_with("[=") || rest.starts_with("[.")) {
-      return fail(ErrorCode::invalid_argument, "pattern with a character class like [:alpha:], which is not supported");
+      return fail(ErrorCode::invalid_argument,
+                  "pattern contains a character class such as [:alpha:], which is not supported");
     }
     const auto take = [&rest] {
       if (rest.front() == '\\' && rest.size() > 1) rest.remove_prefix(1);

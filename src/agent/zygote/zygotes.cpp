@@ -139,7 +139,7 @@ class Zygotes::StartStream final : public Stream {
     const int control = zygotes_.zygotes_.at(name_).control.get();
     watch_ = zygotes_.loop_.watch(control, EPOLLIN, [this](std::uint32_t) { on_readable(); });
     patience_ = zygotes_.loop_.after(start_patience,
-                                     [this] { give_up({ErrorCode::timeout, "the zygote did not come up in time"}); });
+                                     [this] { give_up({ErrorCode::timeout, "the zygote did not start in time"}); });
   }
 
   void on_cancel() override { give_up({ErrorCode::cancelled, "cancelled"}); }
@@ -152,8 +152,8 @@ class Zygotes::StartStream final : public Stream {
     if (::recv(found->second.control.get(), &answer, 1, MSG_DONTWAIT) != 1 || answer != 'r') {
       return give_up(
           {ErrorCode::unsupported,
-           "the zygote could not start: is the interpreter a Python 3 with its whole standard library, and are all "
-           "imports there?"});
+           "the zygote could not start: is the interpreter a Python 3 with its full standard library, and are all "
+           "imports installed?"});
     }
     found->second.ready = true;
     found->second.evidence = evidence_of(found->second.pid, EvidenceOf::another);
@@ -191,10 +191,11 @@ Result<std::unique_ptr<Stream>> Zygotes::open_start(ServerLink& link, wire::Stre
            std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.'; });
   };
   if (request.zygote.empty() || !std::ranges::all_of(request.imports, is_module)) {
-    return fail(ErrorCode::invalid_argument, "a zygote needs a name, and imports are names of modules");
+    return fail(ErrorCode::invalid_argument, "a zygote must have a name, and its imports must be module names");
   }
   if (request.harness.size() > longest_harness || request.harness.find('\0') != std::string::npos) {
-    return fail(ErrorCode::invalid_argument, "a harness is Python source without NUL bytes, of at most 100,000 bytes");
+    return fail(ErrorCode::invalid_argument,
+                "a harness must be Python source without NUL bytes, of at most 100,000 bytes");
   }
   const auto old = zygotes_.find(request.zygote);
   if (old != zygotes_.end()) {
@@ -236,7 +237,7 @@ Result<std::unique_ptr<Supervised>> Zygotes::fork(const wire::ExecRequest& reque
   if (found == zygotes_.end() || !found->second.ready) {
     return fail(ErrorCode::not_found, "no zygote '" + request.zygote + "' is ready in this sandbox");
   }
-  if (fds.is_terminal) return fail(ErrorCode::invalid_argument, "a zygote's run cannot have a terminal");
+  if (fds.is_terminal) return fail(ErrorCode::invalid_argument, "a run from a zygote cannot have a terminal");
   CLOCHE_TRY(const UniqueFd run, sealed_file("run", run_request(request, fds.mark), SealedUse::data));
   const std::array<int, 5> all{run.get(), fds.in, fds.out, fds.err, fds.event};
   const std::span theirs = std::span(all).first(fds.event < 0 ? 4 : 5);

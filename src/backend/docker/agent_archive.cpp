@@ -69,16 +69,17 @@ Result<std::shared_ptr<const AgentProgram>> load_agent(const std::string& path) 
   struct stat info{};
   if (::stat(path.c_str(), &info) != 0) {
     const int number = errno;
-    return fail(errno_error("agent " + path, number).at("the program that runs inside every sandbox cannot be read"));
+    return fail(
+        errno_error("agent " + path, number).at("cannot read the agent program that runs inside every sandbox"));
   }
   if (!S_ISREG(info.st_mode) || info.st_size <= 0 || static_cast<std::uint64_t>(info.st_size) > largest_agent.count) {
-    return fail(ErrorCode::invalid_argument, "agent " + path + ": that is no program");
+    return fail(ErrorCode::invalid_argument, "agent " + path + ": not a program");
   }
   auto agent = std::make_shared<AgentProgram>();
   agent->bytes.resize(static_cast<std::size_t>(info.st_size));
   std::ifstream file(path, std::ios::binary);
   file.read(agent->bytes.data(), info.st_size);
-  if (!file || file.gcount() != info.st_size) return fail(ErrorCode::internal, "agent " + path + ": could not be read");
+  if (!file || file.gcount() != info.st_size) return fail(ErrorCode::internal, "agent " + path + ": cannot read it");
   agent->sha256 = sha256_hex(agent->bytes);
   return agent;
 }

@@ -38,7 +38,7 @@ std::optional<std::string> AgentLog::finish_line(Clock::time_point now) {
   }
   std::ranges::replace_if(line, [](unsigned char c) { return c < 0x20 || c >= 0x7f; }, '?');
   const int dropped = std::exchange(dropped_, 0);
-  return dropped == 0 ? line : line + " (" + std::to_string(dropped) + " lines before it left out)";
+  return dropped == 0 ? line : line + " (" + std::to_string(dropped) + " earlier lines omitted)";
 }
 
 }  // namespace cloche::docker

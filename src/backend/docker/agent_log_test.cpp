@@ -28,7 +28,7 @@ TEST(AgentLog, Flood_IsCountedAndToldLater) {
   std::size_t logged = 0;
   for (int i = 0; i < 1000; ++i) logged += log.take("again\n", now).size();
   EXPECT_EQ(logged, 20u);
-  EXPECT_EQ(log.take("later\n", now + 61s), Lines{"later (980 lines before it left out)"});
+  EXPECT_EQ(log.take("later\n", now + 61s), Lines{"later (980 earlier lines omitted)"});
 }
 
 }  // namespace

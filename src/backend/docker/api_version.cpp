@@ -29,7 +29,7 @@ std::string to_string(ApiVersion version) {
 
 Result<ApiVersion> choose_api_version(ApiVersion newest, ApiVersion oldest) {
   if (newest < oldest_api) {
-    return fail(ErrorCode::unsupported, "the engine speaks API " + to_string(newest) + " and Cloche needs " +
+    return fail(ErrorCode::unsupported, "the engine supports API " + to_string(newest) + ", but Cloche requires " +
                                             to_string(oldest_api) + " or newer; update the engine");
   }
   return std::max(std::min(newest, preferred_api), std::min(oldest, newest));

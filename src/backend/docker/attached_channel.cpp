@@ -30,7 +30,7 @@ Task<Result<std::size_t>> AttachedChannel::read_some(std::span<char> into) {
     if (!count || *count == 0) has_ended_ = true;
     if (!count) co_return fail(std::move(count).error().at("sandbox " + sandbox_));
     if (*count == 0 && !demultiplexer_.is_between_pieces()) {
-      co_return fail(ErrorCode::unavailable, "sandbox " + sandbox_ + ": the engine broke off the attached stream");
+      co_return fail(ErrorCode::unavailable, "sandbox " + sandbox_ + ": the engine closed the attached stream");
     }
     if (*count == 0) co_return std::size_t{0};
     unread_ = std::string_view(buffer_).substr(0, *count);

@@ -53,7 +53,7 @@ Task<Result<CreatedContainer>> create_container(Engine& engine, std::string name
   CreatedContainer created;
   created.id = json::text(json::find(answer.body, "Id"));
   created.warnings = json::texts(json::find(answer.body, "Warnings"));
-  if (created.id.empty()) co_return fail(ErrorCode::protocol, "POST /containers/create: the engine gave no id");
+  if (created.id.empty()) co_return fail(ErrorCode::protocol, "POST /containers/create: the engine returned no id");
   co_return created;
 }
 
@@ -127,7 +127,7 @@ Task<Result<ContainerDetails>> inspect_container(Engine& engine, std::string con
   CLOCHE_CO_TRY(const Answer answer, co_await engine.call(std::move(call), deadline));
   ContainerDetails details = details_of(answer.body);
   if (details.id.empty())
-    co_return fail(ErrorCode::protocol, "GET " + path_of(container, "/json") + ": the engine gave no id");
+    co_return fail(ErrorCode::protocol, "GET " + path_of(container, "/json") + ": the engine returned no id");
   co_return details;
 }
 
@@ -138,7 +138,7 @@ Task<Result<std::vector<ContainerSummary>>> list_containers(Engine& engine, Labe
   call.query = {{"all", "1"}, {"filters", boost::json::serialize(label_filter(labels))}};
   call.accepts = {200};
   CLOCHE_CO_TRY(const Answer answer, co_await engine.call(std::move(call), deadline));
-  if (!answer.body.is_array()) co_return fail(ErrorCode::protocol, "GET /containers/json: the engine gave no list");
+  if (!answer.body.is_array()) co_return fail(ErrorCode::protocol, "GET /containers/json: the engine returned no list");
   std::vector<ContainerSummary> found;
   for (const json::value& item : answer.body.get_array()) {
     ContainerSummary summary;
@@ -188,13 +188,14 @@ Task<Result<std::string>> commit_container(Engine& engine, std::string container
   call.accepts = {201};
   CLOCHE_CO_TRY(const Answer answer, co_await engine.call(std::move(call), deadline));
   std::string id = json::text(json::find(answer.body, "Id"));
-  if (id.empty()) co_return fail(ErrorCode::protocol, "POST /commit: the engine gave no id");
+  if (id.empty()) co_return fail(ErrorCode::protocol, "POST /commit: the engine returned no id");
   co_return id;
 }
 
 Task<Result<ContainerStats>> container_stats(Engine& engine, std::string container, Deadline deadline) {
   CLOCHE_CO_TRY(const ApiVersion version, co_await engine.api_version(deadline));
-  if (version < one_shot_stats_api) co_return fail(ErrorCode::unsupported, "the engine has no statistics at once");
+  if (version < one_shot_stats_api)
+    co_return fail(ErrorCode::unsupported, "the engine cannot return statistics without a delay");
   Call call;
   call.method = "GET";
   call.path = path_of(container, "/stats");

@@ -6,7 +6,7 @@
 namespace cloche::docker {
 
 Result<std::optional<Piece>> Demultiplexer::next(std::string_view& bytes) {
-  if (broken_) return fail(ErrorCode::protocol, "the attached stream broke off earlier");
+  if (broken_) return fail(ErrorCode::protocol, "the attached stream has already failed");
   while (left_ == 0) {
     const std::size_t count = std::min(bytes.size(), header_size - have_);
     std::copy_n(bytes.begin(), count, header_.begin() + static_cast<std::ptrdiff_t>(have_));
@@ -28,7 +28,8 @@ Status Demultiplexer::read_header() {
   const bool known = header_[0] == 1 || header_[0] == 2;
   if (!known || header_[1] != 0 || header_[2] != 0 || header_[3] != 0) {
     broken_ = true;
-    return fail(ErrorCode::protocol, "the attached stream has a header of unknown kind " + std::to_string(header_[0]));
+    return fail(ErrorCode::protocol,
+                "the attached stream has a header of an unknown kind: " + std::to_string(header_[0]));
   }
   origin_ = header_[0] == 1 ? Origin::out : Origin::err;
   left_ =

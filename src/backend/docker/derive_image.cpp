@@ -49,7 +49,7 @@ Task<Result<std::string>> ImageDeriver::derive(const ImageDetails& base, const S
   const std::string reference = tag.reference();
   while (!known_.contains(reference) && busy_.contains(reference)) {
     if (deadline.passed())
-      co_return fail(ErrorCode::timeout, "derive image " + reference + ": another caller is still at it");
+      co_return fail(ErrorCode::timeout, "derive image " + reference + ": another caller is still deriving it");
     co_await turn_ended_.wait(deadline);
   }
   if (known_.contains(reference)) co_return reference;

@@ -190,7 +190,7 @@ TEST_F(BackendOverFakeEngine, BadSpecs_AreRefusedWithoutACall) {
 TEST_F(BackendOverFakeEngine, NoImage_IsRefusedWithAdvice) {
   SandboxSpec wanted = spec();
   wanted.image = "";
-  expect_refusal(wanted, ErrorCode::invalid_argument, "needs an image");
+  expect_refusal(wanted, ErrorCode::invalid_argument, "requires an image");
 }
 
 TEST_F(BackendOverFakeEngine, StartThatFails_LeavesNoContainer) {

@@ -3,7 +3,7 @@
 #include "backend/docker/container_calls.hpp"
 #include "backend/docker/engine_facts.hpp"
 #include "backend/docker/hardening.hpp"
-#include "backend/docker/reaper.hpp"
+#include "backend/docker/labels.hpp"
 #include "core/shielded.hpp"
 
 namespace cloche::docker {
@@ -40,12 +40,16 @@ Error refusal_of_limits(Error error) {
 
 class DockerEnclosure final : public Enclosure {
  public:
-  DockerEnclosure(std::shared_ptr<Engine> engine, ContainerParts parts, http::Upgrade attached, HeldId held)
-      : engine_(std::move(engine)),
+  DockerEnclosure(std::shared_ptr<Reaper> reaper, ContainerParts parts, http::Upgrade attached, HeldId held)
+      : reaper_(std::move(reaper)),
+        engine_(reaper_->engine()),
         parts_(std::move(parts)),
         channel_(std::move(attached), parts_.id.value),
         held_(std::move(held)),
         most_tasks_(engine_pids(parts_.spec.limits.pids, parts_.runtime)) {}
+  ~DockerEnclosure() override {
+    if (!resists_because_.empty()) reaper_->remember(labels::sandbox, parts_.id.value, std::move(resists_because_));
+  }
 
   const SandboxId& id() const override { return parts_.id; }
   const SandboxSpec& spec() const override { return parts_.spec; }
@@ -62,11 +66,13 @@ class DockerEnclosure final : public Enclosure {
   Task<Status> apply(Limits limits, Deadline deadline);
   Task<Result<ContainerDetails>> inspect_dead(Deadline deadline);
 
+  std::shared_ptr<Reaper> reaper_;
   std::shared_ptr<Engine> engine_;
   ContainerParts parts_;
   AttachedChannel channel_;
   HeldId held_;
-  std::int64_t most_tasks_;  // of the container, as it was made
+  std::int64_t most_tasks_;      // of the container, as it was made
+  std::string resists_because_;  // the last destroy() failed
 };
 
 Task<Status> DockerEnclosure::set_limits(const Limits& limits) {
@@ -81,7 +87,7 @@ Task<Status> DockerEnclosure::set_limits(const Limits& limits) {
     if (!is_enforced_inside) {
       co_return fail(ErrorCode::unsupported,
                      "sandbox " + parts_.id.value +
-                         ": the runtime runsc cannot change the limits of a living sandbox; make a new one");
+                         ": the runtime runsc cannot change the limits of a running sandbox; create a new one");
     }
     parts_.spec.limits.pids = wanted.pids;
     co_return Status{};
@@ -89,7 +95,7 @@ Task<Status> DockerEnclosure::set_limits(const Limits& limits) {
   const Deadline deadline = Deadline::after(limits_time);
   CLOCHE_CO_TRY(const ApiVersion version, co_await engine_->api_version(deadline));
   if (wanted.pids != before.pids && version < pids_update_api) {
-    co_return fail(ErrorCode::unsupported, "this engine cannot change the pids limit of a living sandbox");
+    co_return fail(ErrorCode::unsupported, "this engine cannot change the pids limit of a running sandbox");
   }
   auto applied = co_await apply(wanted, deadline);
   if (applied) {
@@ -101,7 +107,7 @@ Task<Status> DockerEnclosure::set_limits(const Limits& limits) {
   // Some may have been set before the one that failed.
   auto restored = co_await apply(before, deadline);
   Error error = refusal_of_limits(std::move(applied).error()).at("set limits of sandbox " + parts_.id.value);
-  if (!restored) error.message += "; and the limits before could not be restored: " + restored.error().message;
+  if (!restored) error.message += "; the previous limits could not be restored: " + restored.error().message;
   co_return fail(std::move(error));
 }
 
@@ -139,7 +145,7 @@ Task<Result<Evidence>> DockerEnclosure::evidence() {
     details = co_await inspect_container(*engine_, parts_.container, deadline);
   }
   if (!details && details.error().code == ErrorCode::not_found) {
-    co_return fail(ErrorCode::sandbox_lost, "sandbox " + parts_.id.value + " is gone: somebody removed its container");
+    co_return fail(ErrorCode::sandbox_lost, "sandbox " + parts_.id.value + " is gone: its container was removed");
   }
   if (!details) co_return fail(std::move(details).error());
   Evidence evidence;
@@ -164,15 +170,19 @@ Task<Status> DockerEnclosure::destroy(Deadline deadline) {
     return remove_for_good(engine, container, deadline);
   };
   auto removed = co_await shielded(std::move(work));
-  if (!removed) co_return fail(std::move(removed).error().at("destroy sandbox " + parts_.id.value));
+  if (!removed) {
+    resists_because_ = removed.error().message;
+    co_return fail(std::move(removed).error().at("destroy sandbox " + parts_.id.value));
+  }
+  resists_because_.clear();
   co_return Status{};
 }
 
 }  // namespace
 
-std::unique_ptr<Enclosure> create_enclosure(std::shared_ptr<Engine> engine, ContainerParts parts,
+std::unique_ptr<Enclosure> create_enclosure(std::shared_ptr<Reaper> reaper, ContainerParts parts,
                                             http::Upgrade attached, HeldId held) {
-  return std::make_unique<DockerEnclosure>(std::move(engine), std::move(parts), std::move(attached), std::move(held));
+  return std::make_unique<DockerEnclosure>(std::move(reaper), std::move(parts), std::move(attached), std::move(held));
 }
 
 }  // namespace cloche::docker

@@ -7,6 +7,7 @@
 
 #include "backend/docker/attached_channel.hpp"
 #include "backend/docker/engine.hpp"
+#include "backend/docker/reaper.hpp"
 #include "sandbox/backend.hpp"
 
 namespace cloche::docker {
@@ -37,7 +38,8 @@ struct ContainerParts {
   std::string container;  // the engine's id of it
 };
 
-std::unique_ptr<Enclosure> create_enclosure(std::shared_ptr<Engine> engine, ContainerParts parts,
+// The reaper goes on with a removal that failed, once the enclosure is gone.
+std::unique_ptr<Enclosure> create_enclosure(std::shared_ptr<Reaper> reaper, ContainerParts parts,
                                             http::Upgrade attached, HeldId held);
 
 }  // namespace cloche::docker

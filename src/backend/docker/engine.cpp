@@ -158,7 +158,7 @@ Task<Result<ApiVersion>> Engine::api_version(Deadline deadline) {
   if (!response) co_return fail(explain(call, std::move(response).error()));
   if (response->status != 200) co_return fail(engine_error(call, response->status, response->body));
   auto said = json::parse(response->body);
-  if (!said) co_return fail(std::move(said).error().at("GET /version: this is no Docker engine"));
+  if (!said) co_return fail(std::move(said).error().at("GET /version: this is not a Docker engine"));
   CLOCHE_CO_TRY(const ApiVersion newest, parse_api_version(json::text(json::find(*said, "ApiVersion"))));
   const std::string oldest_text = json::text(json::find(*said, "MinAPIVersion"));
   ApiVersion oldest;

@@ -45,7 +45,7 @@ Task<Result<EngineFacts>> fetch_facts(Engine& engine, Deadline deadline) {
   call.path = "/info";
   call.accepts = {200};
   CLOCHE_CO_TRY(const Answer answer, co_await engine.call(std::move(call), deadline));
-  if (!answer.body.is_object()) co_return fail(ErrorCode::protocol, "GET /info: the engine says nothing of itself");
+  if (!answer.body.is_object()) co_return fail(ErrorCode::protocol, "GET /info: the engine returned no information");
   co_return facts_from_info(answer.body);
 }
 
@@ -53,7 +53,7 @@ Result<std::string> choose_runtime(const EngineFacts& facts, std::string_view wa
   if (wanted == "auto" || wanted.empty()) {
     if (facts.has_runtime(gvisor)) return std::string(gvisor);
     if (!facts.default_runtime.empty()) return facts.default_runtime;
-    return fail(ErrorCode::unsupported, "the engine names no default runtime");
+    return fail(ErrorCode::unsupported, "the engine reports no default runtime");
   }
   if (facts.has_runtime(wanted)) return std::string(wanted);
   return fail(ErrorCode::unsupported,

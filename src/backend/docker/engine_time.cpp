@@ -19,7 +19,7 @@ Result<std::string> to_event_time(std::string_view rfc3339) {
   }
   // The engine speaks of UTC; anything else is not its own.
   if (rest != "Z" || nanoseconds.size() > 9)
-    return fail(ErrorCode::protocol, "not a moment in UTC: '" + text.substr(0, 40) + "'");
+    return fail(ErrorCode::protocol, "invalid UTC time: '" + text.substr(0, 40) + "'");
   nanoseconds.resize(9, '0');
   return std::to_string(::timegm(&parts)) + "." + nanoseconds;
 }

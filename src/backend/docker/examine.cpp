@@ -16,7 +16,7 @@ Finding runtimes(const EngineFacts& facts) {
   list += "; default " + facts.default_runtime;
   if (facts.has_runtime(gvisor)) return finding("docker runtimes", Finding::Level::good, list);
   return finding("docker runtimes", Finding::Level::warning, list,
-                 "for the strongest wall, install runsc (gVisor) and register it in the engine's daemon.json");
+                 "for the strongest isolation, install runsc (gVisor) and register it in the engine's daemon.json");
 }
 
 Finding walls(const EngineFacts& facts) {
@@ -54,7 +54,7 @@ std::vector<Finding> engine_findings(const EngineFacts& facts, ApiVersion api, c
                                  ", cgroup v" + facts.cgroup_version));
   if (std::holds_alternative<http::TcpEndpoint>(endpoint)) {
     findings.push_back(finding("docker transport", Finding::Level::warning,
-                               "spoken to without TLS: whoever can reach it owns its host",
+                               "connected without TLS: anyone who can reach the engine controls its host",
                                "set DOCKER_TLS_VERIFY=1 and DOCKER_CERT_PATH"));
   }
   findings.push_back(runtimes(facts));

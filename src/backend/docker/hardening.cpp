@@ -137,9 +137,10 @@ Status check_volumes(const std::vector<std::string>& volumes) {
                        is_at_or_below(volume, "/proc") || is_at_or_below(volume, "/sys") ||
                        is_at_or_below(volume, "/dev");
     if (hides) {
-      return fail(ErrorCode::unsupported, "the image declares a volume at '" + volume +
-                                              "', which a sandbox cannot have: it would be writable without limit; "
-                                              "use an image without that VOLUME");
+      return fail(ErrorCode::unsupported,
+                  "the image declares a volume at '" + volume +
+                      "', which is not allowed in a sandbox because it would be writable without limit; "
+                      "use an image without that VOLUME");
     }
   }
   return {};

@@ -45,7 +45,7 @@ Task<Result<ImageDetails>> inspect_image(Engine& engine, std::string image, Dead
   details.volumes = json::names(json::find(answer.body, "Config", "Volumes"));
   details.labels = json::text_map(json::find(answer.body, "Config", "Labels"));
   if (details.id.empty())
-    co_return fail(ErrorCode::protocol, "GET " + path_of(image, "/json") + ": the engine gave no id");
+    co_return fail(ErrorCode::protocol, "GET " + path_of(image, "/json") + ": the engine returned no id");
   co_return details;
 }
 

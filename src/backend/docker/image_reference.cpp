@@ -36,9 +36,9 @@ Result<ImageReference> parse_image_reference(std::string_view text) {
     reference = {std::string(text.substr(0, colon)), std::string(text.substr(colon + 1))};
   }
   if (text.size() <= 512 && is_repository(reference.repository) && is_made_of(reference.tag, "._-:")) return reference;
-  return fail(ErrorCode::invalid_argument,
-              text.empty() ? "the docker backend needs an image: name one, such as python:3.12-slim"
-                           : "not the name of an image: '" + std::string(text.substr(0, 200)) + "'");
+  return fail(ErrorCode::invalid_argument, text.empty()
+                                               ? "the docker backend requires an image, such as python:3.12-slim"
+                                               : "invalid image name: '" + std::string(text.substr(0, 200)) + "'");
 }
 
 }  // namespace cloche::docker

@@ -7,7 +7,7 @@ Result<value> parse(std::string_view text) {
   options.max_depth = 32;
   boost::system::error_code code;
   value parsed = boost::json::parse(boost::json::string_view(text.data(), text.size()), code, {}, options);
-  if (code) return fail(ErrorCode::protocol, "not JSON: " + code.message());
+  if (code) return fail(ErrorCode::protocol, "invalid JSON: " + code.message());
   return parsed;
 }
 

@@ -47,10 +47,10 @@ Result<http::Endpoint> engine_endpoint(const DockerOptions& options) {
   };
   if (host.starts_with("unix://")) {
     const std::string path = host.substr(7);
-    if (!path.starts_with('/')) return refused(ErrorCode::invalid_argument, "the socket's path must be absolute");
+    if (!path.starts_with('/')) return refused(ErrorCode::invalid_argument, "the socket path must be absolute");
     return http::UnixEndpoint{path};
   }
-  if (!host.starts_with("tcp://")) return refused(ErrorCode::unsupported, "only unix sockets and tcp are known");
+  if (!host.starts_with("tcp://")) return refused(ErrorCode::unsupported, "only unix and tcp are supported");
   std::string name = host.substr(6), port = options.certificates.empty() ? "2375" : "2376";
   if (name.ends_with('/')) name.pop_back();
   const auto bracket = name.rfind(']');
@@ -62,8 +62,8 @@ Result<http::Endpoint> engine_endpoint(const DockerOptions& options) {
   if (name.starts_with('[') && name.ends_with(']')) name = name.substr(1, name.size() - 2);
   const bool odd =
       std::ranges::any_of(name, [](unsigned char c) { return c <= ' ' || c == '/' || c == '@' || c >= 127; });
-  if (name.empty() || odd) return refused(ErrorCode::invalid_argument, "that is no host name");
-  if (!is_port(port)) return refused(ErrorCode::invalid_argument, "that is no port");
+  if (name.empty() || odd) return refused(ErrorCode::invalid_argument, "invalid host name");
+  if (!is_port(port)) return refused(ErrorCode::invalid_argument, "invalid port");
   if (options.certificates.empty()) return http::TcpEndpoint{name, port};
   const std::string& directory = options.certificates;
   const http::TlsFiles files{directory + "/ca.pem", directory + "/cert.pem", directory + "/key.pem"};
@@ -73,16 +73,16 @@ Result<http::Endpoint> engine_endpoint(const DockerOptions& options) {
 Status validate(const DockerOptions& options) {
   if (!is_name(options.instance.value)) {
     return fail(ErrorCode::invalid_argument,
-                "an instance's id has letters, digits, '-', '_' and '.' only: '" + options.instance.value + "'");
+                "an instance id must be letters, digits, '-', '_' and '.': '" + options.instance.value + "'");
   }
   if (!is_name(options.name_prefix)) {
     return fail(ErrorCode::invalid_argument,
-                "a name prefix has letters, digits, '-', '_' and '.' only: '" + options.name_prefix + "'");
+                "a name prefix must be letters, digits, '-', '_' and '.': '" + options.name_prefix + "'");
   }
   for (const auto& [from, to] : options.host_path_map) {
     if (!from.starts_with('/') || !to.starts_with('/')) {
       return fail(ErrorCode::invalid_argument,
-                  fmt::format("host_path_map needs absolute paths: '{}' to '{}'", from, to));
+                  fmt::format("host_path_map requires absolute paths: '{}' to '{}'", from, to));
     }
   }
   return {};

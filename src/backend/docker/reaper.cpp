@@ -1,8 +1,10 @@
 #include "backend/docker/reaper.hpp"
 
-#include <set>
+#include <map>
 #include <utility>
 
+#include "core/exceptions.hpp"
+#include "core/guarded.hpp"
 #include "core/log.hpp"
 #include "core/shielded.hpp"
 
@@ -13,6 +15,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto time_in_passing = 15s;
+// For one that has resisted before.
+constexpr auto time_to_retry = 5s;
 constexpr auto time_in_background = 30s;
 // An engine that is gone for longer is not waited for; what was to be removed is remembered.
 constexpr auto absence_of_the_engine = 5s;
@@ -41,7 +45,8 @@ Task<Result<std::size_t>> sweep(std::shared_ptr<Engine> engine, std::string labe
 
 // Those that could not be removed in time, until the engine is seen again.
 struct Reaper::Left {
-  std::set<std::pair<std::string, std::string>> names;  // label and value
+  std::map<std::string, std::string> labels;  // by their values
+  UnremovedList unremoved;                    // of the same values
   bool is_worked_on = false;
   bool is_ending = false;
 };
@@ -49,7 +54,7 @@ struct Reaper::Left {
 namespace {
 
 void give_up(const std::string& value, const std::string& why) {
-  log::error("docker: the container of {} could not be removed, and is left to be found later: {}", value, why);
+  log::error("docker: cannot remove the container of {}; the next start removes it: {}", value, why);
 }
 
 Task<Status> sweep_for_a_while(std::shared_ptr<Engine> engine, std::string label, std::string value,
@@ -67,17 +72,38 @@ Task<Status> sweep_for_a_while(std::shared_ptr<Engine> engine, std::string label
   }
 }
 
+void note(Reaper::Left& left, const std::string& label, const std::string& value, const std::string& why) {
+  if (left.is_ending || left.labels.size() >= most_left) {
+    give_up(value, why);
+    return;
+  }
+  log::warn("docker: cannot remove the container of {}; retrying: {}", value, why);
+  left.labels[value] = label;
+  left.unremoved.failed(value, why, Deadline::Clock::now());
+}
+
 Task<> sweep_or_remember(std::shared_ptr<Engine> engine, std::shared_ptr<Reaper::Left> left, std::string label,
                          std::string value, Reaper::Arrival arrival) {
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-  auto swept = co_await sweep_for_a_while(engine, label, value, arrival);
-  if (swept) co_return;
-  if (left->is_ending || left->names.size() >= most_left) {
-    give_up(value, swept.error().message);
-    co_return;
+  auto work = [&] { return sweep_for_a_while(engine, label, value, arrival); };
+  auto swept = co_await attempted("docker: remove the container of " + value, std::move(work));
+  if (!swept) note(*left, label, value, swept.error().message);
+}
+
+// False when it could not be removed.
+Task<bool> sweep_again(std::shared_ptr<Engine> engine, std::shared_ptr<Reaper::Left> left, std::string value,
+                       Deadline deadline) {
+  const auto found = left->labels.find(value);
+  if (found == left->labels.end()) co_return true;
+  auto work = [engine, label = found->second, value, deadline] { return sweep(engine, label, value, deadline); };
+  auto swept = co_await attempted("docker: remove the container of " + value, std::move(work));
+  if (!swept) {
+    left->unremoved.failed(value, swept.error().message, Deadline::Clock::now());
+    co_return false;
   }
-  log::warn("docker: the container of {} cannot be removed now, and is tried again: {}", value, swept.error().message);
-  left->names.emplace(label, value);
+  left->labels.erase(value);
+  left->unremoved.removed(value);
+  co_return true;
 }
 
 Task<> sweep_strays(std::shared_ptr<Engine> engine, LabelMap labels, Reaper::IsHeld is_held) {
@@ -90,7 +116,7 @@ Task<> sweep_strays(std::shared_ptr<Engine> engine, LabelMap labels, Reaper::IsH
     if (!found) continue;
     for (const ContainerSummary& container : *found) {
       if (container.state != "created" || is_held(container.labels)) continue;
-      log::info("docker: removing container {}: nobody lives who asked for it", container.id.substr(0, 12));
+      log::info("docker: removing container {}: its creator is gone", container.id.substr(0, 12));
       std::string id = container.id;
       auto removed = co_await remove_for_good(engine, std::move(id), Deadline::after(time_in_passing));
       if (!removed) log::info("docker: {}", removed.error().message);
@@ -98,17 +124,20 @@ Task<> sweep_strays(std::shared_ptr<Engine> engine, LabelMap labels, Reaper::IsH
   }
 }
 
-Task<> sweep_remembered(std::shared_ptr<Engine> engine, std::shared_ptr<Reaper::Left> left) {
+Task<> sweep_remembered(std::shared_ptr<Engine> engine, std::shared_ptr<Reaper::Left> left,
+                        std::vector<std::string> values, Deadline::Clock::duration patience) {
+  struct Working {
+    Reaper::Left& left;
+    ~Working() { left.is_worked_on = false; }
+  } const working{*left};
+  // One that resists must not cost the others.
+  for (const std::string& value : values) co_await sweep_again(engine, left, value, Deadline::after(patience));
+}
+
+Task<> sweep_remembered_uncancelled(std::shared_ptr<Engine> engine, std::shared_ptr<Reaper::Left> left,
+                                    std::vector<std::string> values) {
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-  while (!left->names.empty()) {
-    const auto name = *left->names.begin();
-    std::string label = name.first;
-    std::string value = name.second;
-    auto swept = co_await sweep(engine, std::move(label), std::move(value), Deadline::after(time_in_passing));
-    if (!swept) break;  // until it is seen once more
-    left->names.erase(name);
-  }
-  left->is_worked_on = false;
+  co_await sweep_remembered(std::move(engine), std::move(left), std::move(values), time_to_retry);
 }
 
 }  // namespace
@@ -119,7 +148,7 @@ Task<Status> remove_for_good(std::shared_ptr<Engine> engine, std::string contain
     auto found = co_await inspect_container(*engine, container, deadline);
     if (!found && found.error().code == ErrorCode::not_found) co_return Status{};
     if (deadline.passed()) {
-      Error why = !removed ? std::move(removed).error() : Error{ErrorCode::timeout, "it is still there"};
+      Error why = !removed ? std::move(removed).error() : Error{ErrorCode::timeout, "it still exists"};
       co_return fail(std::move(why).at("remove container " + container.substr(0, 12)));
     }
     // The engine is busy with it, or does not answer. Either may pass.
@@ -133,13 +162,26 @@ Reaper::Reaper(Executor executor, std::shared_ptr<Engine> engine)
 
 Reaper::~Reaper() {
   left_->is_ending = true;
-  for (const auto& [label, value] : left_->names) give_up(value, "the engine did not come back");
+  for (const Unremoved& each : left_->unremoved.all()) give_up(each.sandbox, each.why);
+}
+
+void Reaper::remember(std::string label, std::string value, std::string why) { note(*left_, label, value, why); }
+
+std::vector<Unremoved> Reaper::unremoved() const { return left_->unremoved.all(); }
+
+Task<> Reaper::retry() {
+  auto due = left_->unremoved.due(Deadline::Clock::now());
+  if (due.empty() || std::exchange(left_->is_worked_on, true)) co_return;
+  co_await sweep_remembered(engine_, left_, std::move(due), time_to_retry);
 }
 
 void Reaper::engine_answers() {
-  if (left_->names.empty() || std::exchange(left_->is_worked_on, true)) return;
-  tasks_.spawn("remove containers that were left",
-               [engine = engine_, left = left_] { return sweep_remembered(engine, left); });
+  if (left_->labels.empty() || std::exchange(left_->is_worked_on, true)) return;
+  std::vector<std::string> all;
+  for (const auto& [value, label] : left_->labels) all.push_back(value);
+  tasks_.spawn("remove containers that were left", [engine = engine_, left = left_, all = std::move(all)] {
+    return sweep_remembered_uncancelled(engine, left, all);
+  });
 }
 
 void Reaper::remove_strays(LabelMap labels, IsHeld is_held) {

@@ -7,6 +7,7 @@
 
 #include "backend/docker/container_calls.hpp"
 #include "core/task_group.hpp"
+#include "sandbox/unremoved.hpp"
 
 namespace cloche::docker {
 
@@ -35,8 +36,16 @@ class Reaper {
   using IsHeld = std::function<bool(const LabelMap& labels)>;
   void remove_strays(LabelMap labels, IsHeld is_held);
 
+  // What bears the label could not be removed just now, and is tried again by and by.
+  void remember(std::string label, std::string value, std::string why);
+
   // The engine is there: what could not be removed can be now.
   void engine_answers();
+
+  // Those that could not be removed, by the label's value.
+  std::vector<Unremoved> unremoved() const;
+  // Tries those again whose time has come.
+  Task<> retry();
 
   struct Left;
 

@@ -14,7 +14,7 @@ Result<AgentStore::Copy> AgentStore::ensure() {
   const std::lock_guard lock(mutex_);
   struct stat about;
   if (::stat(agent_.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) {
-    return fail(ErrorCode::not_found, "there is no agent at '" + agent_ + "'; build it, or set the agent's path");
+    return fail(ErrorCode::not_found, "no agent at '" + agent_ + "'; build it or set its path");
   }
   const std::string identity = std::to_string(about.st_dev) + " " + std::to_string(about.st_ino) + " " +
                                std::to_string(about.st_size) + " " + std::to_string(about.st_mtim.tv_sec) + " " +

@@ -14,6 +14,9 @@ namespace cloche::oci {
 
 namespace {
 
+// For one sandbox of several, so that a start is not held up by one that resists.
+constexpr std::chrono::seconds former_patience{5};
+
 Result<std::vector<std::string>> list_if_there(const std::string& directory) {
   auto names = list_directory(directory);
   if (!names && names.error().code == ErrorCode::not_found) return std::vector<std::string>{};
@@ -90,13 +93,16 @@ Status remove_former(const Host& host, const std::vector<std::string>& names, co
   if (options.instance.value.empty() || options.instance.value == host.options().instance.value) return {};
   Host former(std::move(options));
   CLOCHE_TRY(const auto ids, list_if_there(former.sandboxes_directory()));
+  Status result;
   for (const std::string& id : ids) {
     const auto record = read_record(former.files_of(id).record);
     const bool is_ours = record && record->owner.empty() && record->id.value == id &&
                          std::ranges::find(names, record->spec.name) != names.end();
-    if (is_ours) CLOCHE_CHECK(remove_sandbox(former, id, watch.deadline()));
+    if (!is_ours) continue;
+    const Status removed = remove_sandbox(former, id, Deadline::after(former_patience).sooner(watch.deadline()));
+    if (!removed && result) result = removed;  // one that resists must not cost the others
   }
-  return {};
+  return result;
 }
 
 }  // namespace cloche::oci

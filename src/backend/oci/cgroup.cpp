@@ -98,7 +98,7 @@ Status make_place(const CgroupPlace& place) {
     if (place.version == CgroupVersion::v2) CLOCHE_CHECK(hand_on_controllers(parent_of(directory), place));
     if (::mkdir(directory.c_str(), 0755) == 0 || (errno == EEXIST && directory != place.directory)) continue;
     if (has_vanished(errno)) return vanished(parent_of(directory));
-    return fail_errno("make cgroup " + directory);
+    return fail_errno("create cgroup " + directory);
   }
   return {};
 }
@@ -192,7 +192,8 @@ Result<Evidence> Cgroup::evidence() const {
     const bool v1 = place.version == CgroupVersion::v1;
     CLOCHE_TRY(const std::string events, read_file(place.directory + (v1 ? "/memory.oom_control" : "/memory.events")));
     const auto kills = counter(events, "oom_kill");
-    if (!kills) return fail(ErrorCode::unsupported, "this kernel does not count memory kills (needs Linux 4.13)");
+    if (!kills)
+      return fail(ErrorCode::unsupported, "this kernel does not count memory kills; Linux 4.13 or newer is required");
     evidence.oom_kills = *kills;
     // memory.peak is there since Linux 5.19.
     const auto peak = read_file(place.directory + (v1 ? "/memory.max_usage_in_bytes" : "/memory.peak"));

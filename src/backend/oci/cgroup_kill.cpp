@@ -64,8 +64,7 @@ Status Cgroup::kill_all(Deadline deadline) const {
     if (deadline.passed()) {
       CLOCHE_TRY(const auto left, processes());
       if (left.empty()) return {};
-      return fail(ErrorCode::timeout,
-                  "processes " + name_all(left) + " of the sandbox have been killed and have not ended");
+      return fail(ErrorCode::timeout, "processes " + name_all(left) + " of the sandbox were killed but have not ended");
     }
     // A process that hangs in the kernel is listed for long; there is no event for that.
     if (victims.empty()) std::this_thread::sleep_for(1ms);

@@ -26,8 +26,8 @@ std::string trimmed(std::string text) {
 Status refuse_swap(const std::string& control) {
   CLOCHE_TRY(const std::string swaps, read_file("/proc/swaps"));
   if (std::ranges::count(swaps, '\n') <= 1) return {};
-  return fail(ErrorCode::unsupported, "memory cannot be kept from swap: the kernel has no " + control +
-                                          "; boot with swapaccount=1, or switch swap off (swapoff -a)");
+  return fail(ErrorCode::unsupported, "memory cannot be kept out of swap: the kernel has no " + control +
+                                          "; boot with swapaccount=1 or turn swap off (swapoff -a)");
 }
 
 // Lowering memory.max below what is used would make the kernel kill in the sandbox at once; v1 refuses by itself.

@@ -19,7 +19,7 @@ using Level = Finding::Level;
 Finding examine_user() {
   if (::geteuid() == 0) return {"root", Level::good, "running as root", {}};
   return {"root", Level::missing, "running as uid " + std::to_string(::geteuid()),
-          "run as root: cgroups and uid ranges cannot be had otherwise"};
+          "run as root; cgroups and uid ranges require it"};
 }
 
 Finding examine_cgroups(const Host& host) {
@@ -40,22 +40,22 @@ Finding examine_limits(const Host& host) {
   if (status) status = cgroup.set_limits({mib(64), 0.5, 64});
   const Status removed = cgroup.remove(Deadline::after(std::chrono::seconds(2)));
   if (status && !removed) status = removed;
-  if (status) return {"limits", Level::good, "memory without swap, cpu and pids can be limited", {}};
+  if (status) return {"limits", Level::good, "limits for memory (without swap), cpu and pids work", {}};
   return {"limits", Level::missing, status.error().message,
-          "enable the controllers memory, cpu and pids, and swap accounting or no swap"};
+          "enable the controllers memory, cpu and pids, and enable swap accounting or turn swap off"};
 }
 
 Finding examine_swap() {
   const auto swaps = read_file("/proc/swaps");
   if (!swaps || std::ranges::count(*swaps, '\n') <= 1) return {"swap", Level::good, "the host has no swap", {}};
-  return {"swap", Level::good, "the host has swap; sandboxes are kept from it by their limits", {}};
+  return {"swap", Level::good, "the host has swap; the limits of sandboxes exclude it", {}};
 }
 
 Finding examine_user_namespaces() {
   const auto most = read_file("/proc/sys/user/max_user_namespaces");
   const bool usable = path_exists("/proc/self/ns/user") && (!most || std::atoll(most->c_str()) > 0);
   if (usable) return {"user namespaces", Level::good, "available", {}};
-  return {"user namespaces", Level::missing, "the kernel has none, or allows none",
+  return {"user namespaces", Level::missing, "the kernel does not support or allow them",
           "sysctl -w user.max_user_namespaces=28633"};
 }
 
@@ -67,7 +67,7 @@ Finding examine_uids(const Host& host) {
   const std::string detail = std::to_string(free) + " of " + std::to_string(UidRange::slots) + " free";
   if (free > 0) return {"uid ranges", Level::good, detail, {}};
   return {"uid ranges", Level::missing, detail,
-          "destroy sandboxes, or remove claims in " + host.options().uid_dir + " that nobody has"};
+          "destroy sandboxes, or remove claims in " + host.options().uid_dir + " that no sandbox uses"};
 }
 
 Finding examine_directory(const std::string& name, const std::string& path) {
@@ -81,10 +81,11 @@ Finding examine_directory(const std::string& name, const std::string& path) {
 Finding examine_reach(const Host& host) {
   const auto reachable = is_reachable_by_all(host.stage_directory());
   if (reachable && *reachable) return {"run_dir reachable", Level::good, host.options().run_dir, {}};
-  return {"run_dir reachable", Level::warning, "a directory above " + host.stage_directory() + " is closed to others",
-          "choose another run_dir, or chmod o+x the directories above it; without that, images and mounts below closed "
-          "directories "
-          "cannot be used"};
+  return {
+      "run_dir reachable", Level::warning, "a directory above " + host.stage_directory() + " is closed to others",
+      "choose another run_dir, or run chmod o+x on the directories above it; otherwise images and mounts below closed "
+      "directories "
+      "cannot be used"};
 }
 
 Finding examine_agent(Host& host) {
@@ -102,7 +103,7 @@ Finding examine_runtime(Host& host, const RuntimeTraits& traits, const Watch& wa
   const std::string detail = version ? *version : runtime->program;
   const auto probed = probe_runtime(host, *runtime, watch);
   if (probed) return {name, Level::good, detail, {}};
-  return {name, Level::warning, detail + ": " + probed.error().message, "see the detail; another runtime may do"};
+  return {name, Level::warning, detail + ": " + probed.error().message, "see the detail; another runtime may work"};
 }
 
 }  // namespace
@@ -127,7 +128,7 @@ std::vector<Finding> examine_host(Host& host, const Watch& watch) {
   }
   if (strongest.empty()) {
     findings.push_back(
-        {"runtime auto", Level::missing, "no runtime works", "apt-get install crun, or runsc for stronger walls"});
+        {"runtime auto", Level::missing, "no runtime works", "apt-get install crun, or runsc for stronger isolation"});
   } else {
     findings.push_back({"runtime auto", Level::good, strongest, {}});
   }

@@ -32,7 +32,7 @@ Error channel_error(const boost::system::error_code& error, std::string_view ste
 
 Status make_fifos(const std::string& to_agent, const std::string& from_agent) {
   for (const std::string& path : {to_agent, from_agent}) {
-    if (::mkfifo(path.c_str(), 0600) != 0) return fail_errno("make named pipe " + path);
+    if (::mkfifo(path.c_str(), 0600) != 0) return fail_errno("create named pipe " + path);
   }
   return {};
 }

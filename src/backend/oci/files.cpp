@@ -97,7 +97,7 @@ Status make_directory(const std::string& path, mode_t mode) {
     if (::chmod(path.c_str(), mode) != 0) return fail_errno("chmod " + path);
     return {};
   }
-  if (errno != EEXIST) return fail_errno("make directory " + path);
+  if (errno != EEXIST) return fail_errno("create directory " + path);
   struct stat about;
   if (::stat(path.c_str(), &about) != 0) return fail_errno("stat " + path);
   if (!S_ISDIR(about.st_mode)) return fail(ErrorCode::already_exists, path + " is not a directory");

@@ -41,7 +41,7 @@ Result<std::string> hex_of(std::string_view digest) {
   const auto hex = digest.starts_with(kind) ? digest.substr(kind.size()) : std::string_view();
   const bool good = hex.size() == 64 &&
                     std::ranges::all_of(hex, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
-  if (!good) return bad("'" + std::string(digest.substr(0, 100)) + "' is no SHA-256 digest");
+  if (!good) return bad("'" + std::string(digest.substr(0, 100)) + "' is not a SHA-256 digest");
   return std::string(hex);
 }
 
@@ -55,7 +55,7 @@ Result<json::value> parse_json(const std::string& text, const std::string& name)
 Result<std::string> read_blob(int directory, std::string_view digest) {
   CLOCHE_TRY(const std::string hex, hex_of(digest));
   CLOCHE_TRY(std::string content, read_in_image(directory, "blobs/sha256/" + hex));
-  if (sha256_of(content) != hex) return bad("blob " + hex + " has another content than its digest says");
+  if (sha256_of(content) != hex) return bad("blob " + hex + " does not match its digest");
   return content;
 }
 
@@ -87,9 +87,9 @@ Result<std::string> choose_manifest(int directory, const std::string& index_text
     if (each.is_object() && is_for_us(each.get_object())) ours.push_back(&each.get_object());
   }
   const auto digest = [](const json::object* descriptor) { return std::string(text_at(*descriptor, "digest")); };
-  if (ours.empty()) return bad("it has nothing for linux/" + std::string(machine));
+  if (ours.empty()) return bad("it has no image for linux/" + std::string(machine));
   if (std::ranges::any_of(ours, [&](const json::object* one) { return digest(one) != digest(ours.front()); })) {
-    return bad("the layout holds several images; keep one in it");
+    return bad("the layout contains several images; it must contain one");
   }
   const std::string_view type = text_at(*ours.front(), "mediaType");
   if (std::ranges::find(index_types, type) == std::ranges::end(index_types)) return digest(ours.front());
@@ -106,7 +106,7 @@ Result<ImageDescription> with_config(const std::string& config_text, std::vector
   if (ids == nullptr || ids->size() != layers.size())
     return bad("the configuration does not list the same layers as the manifest");
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    if (!(*ids)[i].is_string()) return bad("the configuration lists a layer that is no digest");
+    if (!(*ids)[i].is_string()) return bad("the configuration lists a layer that is not a digest");
     CLOCHE_TRY(layers[i].diff_id, hex_of((*ids)[i].get_string()));
   }
   return ImageDescription{sha256_of(config_text), std::move(layers)};
@@ -135,11 +135,11 @@ Result<ImageDescription> describe_oci_layout(int directory) {
   const json::value* config = fields == nullptr ? nullptr : fields->if_contains("config");
   const json::array* list = fields == nullptr ? nullptr : array_at(*fields, "layers");
   if (config == nullptr || !config->is_object() || list == nullptr)
-    return bad("the manifest names no configuration or no layers");
+    return bad("the manifest has no configuration or no layers");
   CLOCHE_TRY(const std::string config_text, read_blob(directory, text_at(config->get_object(), "digest")));
   std::vector<ImageLayer> layers;
   for (const json::value& each : *list) {
-    if (!each.is_object()) return bad("the manifest lists a layer that is none");
+    if (!each.is_object()) return bad("the manifest lists an invalid layer");
     CLOCHE_TRY(const std::string hex, hex_of(text_at(each.get_object(), "digest")));
     layers.push_back({"blobs/sha256/" + hex, hex, {}});
   }
@@ -150,14 +150,14 @@ Result<ImageDescription> describe_docker_archive(int directory) {
   CLOCHE_TRY(const std::string text, read_in_image(directory, "manifest.json"));
   CLOCHE_TRY(const json::value manifest, parse_json(text, "manifest.json"));
   const json::array* images = manifest.if_array();
-  if (images == nullptr || images->empty() || !images->front().is_object()) return bad("manifest.json names no image");
-  if (images->size() > 1) return bad("the archive holds several images; save one alone");
+  if (images == nullptr || images->empty() || !images->front().is_object()) return bad("manifest.json lists no image");
+  if (images->size() > 1) return bad("the archive contains several images; save only one");
   const json::object& image = images->front().get_object();
   const json::array* list = array_at(image, "Layers");
   if (list == nullptr) return bad("manifest.json lists no layers");
   std::vector<ImageLayer> layers;
   for (const json::value& each : *list) {
-    if (!each.is_string()) return bad("manifest.json lists a layer that is none");
+    if (!each.is_string()) return bad("manifest.json lists an invalid layer");
     layers.push_back({std::string(each.get_string()), {}, {}});
   }
   CLOCHE_TRY(const std::string config, read_in_image(directory, std::string(text_at(image, "Config"))));

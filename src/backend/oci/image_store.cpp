@@ -58,8 +58,7 @@ Status apply_layer(int source, const ImageLayer& layer, LayerWriter& writer, con
     CLOCHE_TRY(const UniqueFd whole, open_in_image(source, layer.path));
     CLOCHE_TRY(const std::string digest, sha256_of_file("/proc/self/fd/" + std::to_string(whole.get())));
     if (digest != layer.digest) {
-      return fail(ErrorCode::invalid_argument,
-                  "image: layer " + layer.path + " has another content than its digest says");
+      return fail(ErrorCode::invalid_argument, "image: layer " + layer.path + " does not match its digest");
     }
   }
   CLOCHE_TRY(UniqueFd file, open_in_image(source, layer.path));
@@ -68,7 +67,7 @@ Status apply_layer(int source, const ImageLayer& layer, LayerWriter& writer, con
   CLOCHE_TRY(const std::string unpacked, reader->digest());
   if (unpacked != layer.diff_id) {
     return fail(ErrorCode::invalid_argument,
-                "image: layer " + layer.path + " unpacks to another content than the image says");
+                "image: layer " + layer.path + " does not match the image's digest after unpacking");
   }
   return {};
 }
@@ -90,12 +89,12 @@ Result<std::string> ImageStore::root_of(const std::string& image, const Watch& w
   if (!is_clean_absolute_path(image)) {
     return fail(ErrorCode::invalid_argument,
                 "image '" + image +
-                    "': this backend takes the absolute path of a root file system directory, of an OCI image "
+                    "': this backend requires the absolute path of a root file system directory, of an OCI image "
                     "layout or of a `docker save` archive");
   }
   struct stat about;
   if (::stat(image.c_str(), &about) != 0) {
-    if (errno == ENOENT || errno == ENOTDIR) return fail(ErrorCode::not_found, "there is no image at " + image);
+    if (errno == ENOENT || errno == ENOTDIR) return fail(ErrorCode::not_found, "no image at " + image);
     return fail_errno("image " + image);
   }
   if (S_ISDIR(about.st_mode)) {
@@ -152,7 +151,7 @@ Result<std::string> ImageStore::unpack(const std::string& image, Packing packing
   const bool is_docker = packing == Packing::archive && path_exists(from + "/manifest.json");
   if (!is_docker && !path_exists(from + "/index.json")) {
     return fail(ErrorCode::invalid_argument,
-                "neither manifest.json nor index.json is in it: not an image that `docker save` or an OCI "
+                "it contains neither manifest.json nor index.json: not an image written by `docker save` or an OCI "
                 "tool wrote (an archive of plain files must be unpacked to a directory first)");
   }
   CLOCHE_TRY(const ImageDescription description,

@@ -75,7 +75,7 @@ Result<UniqueFd> LayerWriter::open_directory(const std::string& path, Missing mi
   CLOCHE_TRY(const UniqueFd parent, open_directory(directory_of(path), Missing::make));
   // Fails with EEXIST on a link that leads nowhere: such an image is refused.
   if (::mkdirat(parent.get(), base_of(path).c_str(), 0755) != 0)
-    return fail_errno("image: make directory '" + path + "'");
+    return fail_errno("image: create directory '" + path + "'");
   fd = open_inside(root_.get(), path);
   if (!fd) return fail_errno("image: open directory '" + path + "'");
   return fd;
@@ -99,7 +99,7 @@ Status LayerWriter::put(TarReader& layer, const TarEntry& entry) {
   if (base.starts_with(whiteout)) {
     const std::string hidden = base.substr(whiteout.size());
     if (hidden.empty() || hidden == "." || hidden == "..") {
-      return fail(ErrorCode::invalid_argument, "image: '" + path + "' hides no name");
+      return fail(ErrorCode::invalid_argument, "image: '" + path + "' is a whiteout without a name");
     }
     return remove_tree(path_in(parent.get(), hidden));
   }
@@ -111,7 +111,8 @@ Status LayerWriter::put(TarReader& layer, const TarEntry& entry) {
       remember(path);
       if (!is_real_directory(parent.get(), base)) {
         CLOCHE_CHECK(remove_tree(path_in(parent.get(), base)));
-        if (::mkdirat(parent.get(), base.c_str(), 0755) != 0) return fail_errno("image: make directory '" + path + "'");
+        if (::mkdirat(parent.get(), base.c_str(), 0755) != 0)
+          return fail_errno("image: create directory '" + path + "'");
       }
       if (::fchmodat(parent.get(), base.c_str(), (entry.mode & 0777) | 0700, 0) != 0)
         return fail_errno("image: chmod '" + path + "'");
@@ -120,7 +121,7 @@ Status LayerWriter::put(TarReader& layer, const TarEntry& entry) {
       remember(path);
       CLOCHE_CHECK(remove_tree(path_in(parent.get(), base)));
       if (::symlinkat(entry.target.c_str(), parent.get(), base.c_str()) != 0)
-        return fail_errno("image: make link '" + path + "'");
+        return fail_errno("image: create link '" + path + "'");
       return {};
   }
   return {};
@@ -134,9 +135,10 @@ Status LayerWriter::put_file(TarReader& layer, const TarEntry& entry, int parent
   remember(path);
   CLOCHE_CHECK(remove_tree(path_in(parent, base)));
   const UniqueFd fd(::openat(parent, base.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!fd) return fail_errno("image: make file '" + path + "'");
+  if (!fd) return fail_errno("image: create file '" + path + "'");
   CLOCHE_CHECK(layer.write_to(fd.get()));
-  if (::ftruncate(fd.get(), static_cast<off_t>(entry.size)) != 0) return fail_errno("image: make file '" + path + "'");
+  if (::ftruncate(fd.get(), static_cast<off_t>(entry.size)) != 0)
+    return fail_errno("image: create file '" + path + "'");
   if (::fchmod(fd.get(), entry.mode & 0777) != 0) return fail_errno("image: chmod '" + path + "'");
   const timespec times[2] = {{entry.time, 0}, {entry.time, 0}};
   ::futimens(fd.get(), times);
@@ -145,7 +147,8 @@ Status LayerWriter::put_file(TarReader& layer, const TarEntry& entry, int parent
 
 Status LayerWriter::put_hard_link(const TarEntry& entry, int parent, const std::string& base, const std::string& path) {
   CLOCHE_TRY(const std::string target, clean_archive_name(entry.target));
-  if (target.empty()) return fail(ErrorCode::invalid_argument, "image: '" + path + "' is a hard link to nothing");
+  if (target.empty())
+    return fail(ErrorCode::invalid_argument, "image: '" + path + "' is a hard link to a missing file");
   if (target == path) return {};
   CLOCHE_TRY(const UniqueFd from, open_directory(directory_of(target), Missing::fail));
   if (is_real_directory(from.get(), base_of(target))) {

@@ -27,7 +27,7 @@ bool has_mounts_below(std::string_view mountinfo, const std::string& path) {
 
 Result<bool> is_noexec(const std::string& path) {
   struct statvfs about;
-  if (::statvfs(path.c_str(), &about) != 0) return fail_errno("look at the file system of " + path);
+  if (::statvfs(path.c_str(), &about) != 0) return fail_errno("inspect the file system of " + path);
   return (about.f_flag & ST_NOEXEC) != 0;
 }
 
@@ -39,8 +39,8 @@ Result<std::string> Stage::put_on_stage(const std::string& source, PathKind kind
     if (!open) {
       return fail(ErrorCode::permission_denied,
                   "sandboxes cannot reach " + place_ +
-                      ": a directory on the way is closed to others; choose another run_dir, or "
-                      "allow others to pass (chmod o+x)");
+                      ": a directory in its path is not accessible to other users; choose another run_dir, or "
+                      "run chmod o+x on it");
     }
     steps_.push_back({MountStep::Kind::tmpfs, {}, place_});
   }
@@ -63,7 +63,7 @@ Result<std::string> Stage::show(const std::string& source, PathKind kind, Access
 Result<std::string> Stage::show_root(const std::string& skeleton) {
   CLOCHE_TRY(const bool reachable, is_reachable_by_all(skeleton));
   struct statvfs about;
-  if (::statvfs(skeleton.c_str(), &about) != 0) return fail_errno("look at the file system of " + skeleton);
+  if (::statvfs(skeleton.c_str(), &about) != 0) return fail_errno("inspect the file system of " + skeleton);
   const bool restricted = (about.f_flag & (ST_NOSUID | ST_NODEV | ST_NOEXEC)) != 0;
   if (reachable && !restricted) return skeleton;
   CLOCHE_TRY(std::string shown, put_on_stage(skeleton, PathKind::directory));

@@ -78,7 +78,7 @@ void remember_answer(const Host& host, std::string_view name, const std::string&
                                {"error", answer ? "" : answer.error().message},
                                {"time", now_in_seconds()}};
   if (const Status written = write_file_atomically(host.probe_file(), json::serialize(answers), 0600); !written) {
-    log::warn("the answer of a probe is not kept: {}", written.error().message);
+    log::warn("cannot save the result of a probe: {}", written.error().message);
   }
 }
 
@@ -89,14 +89,14 @@ Result<std::string> read_line(int fd, Deadline deadline) {
     pollfd ready = {fd, POLLIN, 0};
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline.left()).count();
     if (::poll(&ready, 1, static_cast<int>(std::min<std::int64_t>(left, 60'000))) == 0 && deadline.passed()) {
-      return fail(ErrorCode::timeout, "the agent did not answer");
+      return fail(ErrorCode::timeout, "the agent did not respond");
     }
     char chunk[512];
     const ssize_t n = ::read(fd, chunk, sizeof chunk);
     if (n == 0) break;
     if (n > 0) line.append(chunk, static_cast<std::size_t>(n));
   }
-  if (line.find('\n') == line.npos) return fail(ErrorCode::unavailable, "the agent ended without an answer");
+  if (line.find('\n') == line.npos) return fail(ErrorCode::unavailable, "the agent ended without a response");
   return line;
 }
 
@@ -161,7 +161,7 @@ Result<Runtime> choose_runtime(Host& host, std::string_view name, const Watch& w
     auto usable = runtime ? probe_runtime(host, *runtime, watch) : runtime;
     if (usable) return usable;
     CLOCHE_CHECK(watch.check("choose a runtime"));
-    if (runtime) log::warn("runtime {} is installed and does not work: {}", traits.name, usable.error().message);
+    if (runtime) log::warn("runtime {} is installed but does not work: {}", traits.name, usable.error().message);
     reasons += (reasons.empty() ? "" : "; ") + usable.error().message;
   }
   return fail(ErrorCode::unsupported, "no runtime works on this host: " + reasons);

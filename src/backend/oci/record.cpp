@@ -127,7 +127,7 @@ Result<SandboxRecord> parse_record(std::string_view source) {
     const json::value parsed = json::parse(source);
     const json::object& object = parsed.as_object();
     if (object.at("version").to_number<int>() != version)
-      return fail(ErrorCode::protocol, "a sandbox's record of another version");
+      return fail(ErrorCode::protocol, "sandbox record of another version");
     SandboxRecord record;
     CLOCHE_TRY(record.state, state_named(object.at("state").as_string()));
     record.id.value = text(object.at("id"));
@@ -143,7 +143,7 @@ Result<SandboxRecord> parse_record(std::string_view source) {
     record.boot = text(object.at("boot"));
     return record;
   } catch (const std::exception& e) {
-    return fail(ErrorCode::protocol, std::string("not a sandbox's record: ") + e.what());
+    return fail(ErrorCode::protocol, std::string("invalid sandbox record: ") + e.what());
   }
 }
 

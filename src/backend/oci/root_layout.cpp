@@ -29,8 +29,8 @@ Status check_nested(const SourcedMount& inner, const SourcedMount& outer) {
       S_ISDIR(about.st_mode) == (inner.kind == PathKind::directory)) {
     return {};
   }
-  return fail(ErrorCode::invalid_argument, "a mount at " + inner.mount.target + " needs " + inside +
-                                               " to be there, since " + outer.mount.target + " is mounted too");
+  return fail(ErrorCode::invalid_argument, "a mount at " + inner.mount.target + " requires that " + inside +
+                                               " exists, because " + outer.mount.target + " is mounted too");
 }
 
 // Of the modes only those count that a program meets: runc gives a tmpfs the mode of the directory it covers.
@@ -65,7 +65,7 @@ Result<std::vector<SourcedMount>> look_at_mounts(const std::vector<Mount>& mount
     struct stat about;
     if (::stat(mount.source.c_str(), &about) != 0) {
       if (errno == ENOENT || errno == ENOTDIR)
-        return fail(ErrorCode::not_found, "there is no " + mount.source + " to mount");
+        return fail(ErrorCode::not_found, "mount " + mount.source + ": no such file or directory");
       return fail_errno("mount " + mount.source);
     }
     if (!S_ISDIR(about.st_mode) && !S_ISREG(about.st_mode)) {
@@ -77,7 +77,7 @@ Result<std::vector<SourcedMount>> look_at_mounts(const std::vector<Mount>& mount
   for (std::size_t i = 0; i < sourced.size(); ++i) {
     for (std::size_t outer = 0; outer < i; ++outer) {
       if (sourced[outer].mount.target == sourced[i].mount.target) {
-        return fail(ErrorCode::invalid_argument, "two mounts at " + sourced[i].mount.target);
+        return fail(ErrorCode::invalid_argument, "more than one mount at " + sourced[i].mount.target);
       }
       if (is_below(sourced[i].mount.target, sourced[outer].mount.target))
         CLOCHE_CHECK(check_nested(sourced[i], sourced[outer]));

@@ -62,8 +62,8 @@ Status RootPlanner::make_parents(const std::string& path, Links links) {
     } else if (at->second.kind == Node::Kind::link && links == Links::replace) {
       at->second = Node{};
     } else if (at->second.kind == Node::Kind::link) {
-      return fail(ErrorCode::invalid_argument, path + " leads through " + parent + ", a symbolic link to '" +
-                                                   at->second.content + "' in the image; name the place it leads to");
+      return fail(ErrorCode::invalid_argument, path + " passes through " + parent + ", a symbolic link to '" +
+                                                   at->second.content + "' in the image; use the path it points to");
     } else {
       return fail(ErrorCode::invalid_argument, path + " cannot be: " + parent + " is a file in the image");
     }
@@ -152,7 +152,7 @@ Status RootPlanner::add_mount_point(const std::string& path, PathKind kind, mode
     const Node& there = found->second;
     if (there.kind == Node::Kind::link && links == Links::refuse) {
       return fail(ErrorCode::invalid_argument,
-                  path + " is a symbolic link to '" + there.content + "' in the image; name the place it leads to");
+                  path + " is a symbolic link to '" + there.content + "' in the image; use the path it points to");
     }
     const bool is_file =
         there.kind == Node::Kind::file || (there.kind != Node::Kind::directory && there.source_kind == PathKind::file);
@@ -199,7 +199,7 @@ Result<RootPlan> RootPlanner::plan() const {
     return fail(ErrorCode::invalid_argument,
                 "the sandbox's root would need " + std::to_string(plan.binds.size()) +
                     " mounts: its work directory or a mount lies in a directory of the image with too many entries; "
-                    "choose a place of its own, such as /workspace");
+                    "choose a directory of its own, such as /workspace");
   }
   return plan;
 }

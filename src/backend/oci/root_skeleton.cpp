@@ -40,7 +40,7 @@ Status copy_tree(const std::string& from, const std::string& to) {
     const ssize_t n = ::readlink(from.c_str(), target, sizeof target - 1);
     if (n < 0) return fail_errno("read link " + from);
     target[n] = '\0';
-    if (::symlink(target, to.c_str()) != 0) return fail_errno("make link " + to);
+    if (::symlink(target, to.c_str()) != 0) return fail_errno("create link " + to);
     return {};
   }
   if (S_ISDIR(about.st_mode) && (about.st_mode & S_IXOTH) != 0) {
@@ -60,7 +60,7 @@ Status make_entry(const std::string& root, const RootEntry& entry) {
     case RootEntry::Kind::directory: return make_directory(path, entry.mode);
     case RootEntry::Kind::file: return write_file(path, entry.content, entry.mode);
     case RootEntry::Kind::link:
-      if (::symlink(entry.content.c_str(), path.c_str()) != 0) return fail_errno("make link " + path);
+      if (::symlink(entry.content.c_str(), path.c_str()) != 0) return fail_errno("create link " + path);
       return {};
     case RootEntry::Kind::copy: return copy_tree(entry.content, path);
     case RootEntry::Kind::hard_link:
@@ -84,7 +84,7 @@ Result<std::string> ensure_skeleton(const std::string& store, const RootPlan& pl
   }
   if (made && ::rename(draft.path().c_str(), place.c_str()) != 0) made = fail_errno("rename to " + place);
   // Somebody else may have been quicker with the very same.
-  if (!made && !path_exists(place)) return fail(std::move(made).error().at("make root skeleton"));
+  if (!made && !path_exists(place)) return fail(std::move(made).error().at("create root skeleton"));
   return place;
 }
 

@@ -69,7 +69,7 @@ std::string readable(std::string_view output) {
     text += byte < ' ' || byte == 0x7f ? ' ' : c;
   }
   while (!text.empty() && text.back() == ' ') text.pop_back();
-  return text.empty() ? "it printed nothing" : text;
+  return text.empty() ? "no output" : text;
 }
 
 Result<std::string> version_of(const std::string& program, Deadline deadline) {
@@ -85,8 +85,7 @@ Result<const RuntimeTraits*> kind_of_program(const std::string& program, Deadlin
   CLOCHE_TRY(const std::string printed, version_of(program, deadline));
   const RuntimeTraits* traits = find_runtime(std::string_view(printed).substr(0, printed.find(' ')));
   if (traits != nullptr) return traits;
-  return fail(ErrorCode::unsupported,
-              program + " is not a runtime that Cloche knows: `--version` says '" + printed + "'");
+  return fail(ErrorCode::unsupported, program + " is not a supported runtime: `--version` prints '" + printed + "'");
 }
 
 }  // namespace
@@ -144,8 +143,8 @@ Result<std::string> RuntimeCatalog::locate(std::string_view name) const {
   }
   const RuntimeTraits* traits = find_runtime(name);
   if (traits == nullptr) {
-    return fail(ErrorCode::unsupported,
-                "unknown runtime '" + std::string(name) + "'; known are " + known_names() + " and absolute paths");
+    return fail(ErrorCode::unsupported, "unknown runtime '" + std::string(name) +
+                                            "'; known runtimes: " + known_names() + " and absolute paths");
   }
   std::string searched;
   for (const std::string& directory : search_path()) {
@@ -155,7 +154,7 @@ Result<std::string> RuntimeCatalog::locate(std::string_view name) const {
   }
   return fail(ErrorCode::unsupported, "the runtime " + std::string(name) + " is not installed; searched " + searched +
                                           "; on Debian: apt-get install " + std::string(traits->package) +
-                                          ", or name its path under `runtimes` in the configuration");
+                                          ", or set its path under `runtimes` in the configuration");
 }
 
 Result<Runtime> RuntimeCatalog::find(std::string_view name, Deadline deadline) {
@@ -201,7 +200,7 @@ Result<pid_t> start_sandbox(const Runtime& runtime, RuntimeStart start, Deadline
   CLOCHE_TRY(const std::string text, read_file(start.pid_file));
   pid_t pid = 0;
   std::from_chars(text.data(), text.data() + text.size(), pid);
-  if (pid <= 1) return fail(ErrorCode::internal, name + " wrote no process number but '" + readable(text) + "'");
+  if (pid <= 1) return fail(ErrorCode::internal, name + " wrote an invalid process id: '" + readable(text) + "'");
   return pid;
 }
 

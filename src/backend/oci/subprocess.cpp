@@ -66,11 +66,11 @@ NO_SANITIZE void do_mount_step(const ChildPlan& plan, const MountStep& step) {
         give_up(plan, "mount a stage");
       break;
     case MountStep::Kind::make_directory:
-      if (::mkdir(target, 0755) != 0) give_up(plan, "make a mount point");
+      if (::mkdir(target, 0755) != 0) give_up(plan, "create a mount point");
       break;
     case MountStep::Kind::make_file: {
       const int fd = ::open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-      if (fd < 0) give_up(plan, "make a mount point");
+      if (fd < 0) give_up(plan, "create a mount point");
       ::close(fd);
       break;
     }
@@ -245,7 +245,7 @@ Result<Child> start(const Command& command, int in, int out, int err) {
   while (::waitpid(child.pid, nullptr, 0) < 0 && errno == EINTR) {
   }
   if (n != static_cast<ssize_t>(sizeof failure))
-    return fail(ErrorCode::internal, "start " + command.program + ": it ended at once");
+    return fail(ErrorCode::internal, "start " + command.program + ": it ended immediately");
   return fail(errno_error("start " + command.program + ": " + failure.step, failure.number));
 }
 

@@ -59,7 +59,7 @@ struct TarReader::State {
     }
     unpacked += size;
     if (unpacked > most.count) {
-      trouble = fail(ErrorCode::limit_reached, name + " is larger than " + to_string(most) + " when unpacked");
+      trouble = fail(ErrorCode::limit_reached, name + " is larger than " + to_string(most) + " after unpacking");
       return std::nullopt;
     }
     const std::string_view bytes(static_cast<const char*>(block), size);
@@ -98,7 +98,7 @@ Result<std::unique_ptr<TarReader>> TarReader::open(UniqueFd file, std::string na
     return state.bad(state.packed.get(), "open");
   const int code = archive_read_next_header(state.packed.get(), &ignored);
   if (code != ARCHIVE_OK && code != ARCHIVE_EOF) return state.bad(state.packed.get(), "open");
-  if (code == ARCHIVE_EOF) return fail(ErrorCode::invalid_argument, state.name + " is empty, not an archive");
+  if (code == ARCHIVE_EOF) return fail(ErrorCode::invalid_argument, state.name + " is empty and not an archive");
 
   state.tar.reset(archive_read_new());
   archive_read_support_format_tar(state.tar.get());
@@ -176,7 +176,8 @@ Result<std::string> clean_archive_name(std::string_view name) {
     name.remove_prefix(slash == name.npos ? name.size() : slash + 1);
     if (part.empty() || part == ".") continue;
     if (part == "..") {
-      return fail(ErrorCode::invalid_argument, "the archive has an entry with an unsafe name: '..' leads out of it");
+      return fail(ErrorCode::invalid_argument,
+                  "the archive has an entry with an unsafe name: '..' points outside of it");
     }
     if (part.size() > 255) return bad("too long");
     clean += (clean.empty() ? "" : "/") + std::string(part);

@@ -44,7 +44,7 @@ Result<UidRange> UidRanges::claim(const std::string& sandbox) const {
   const std::uint32_t start = random_slot();
   Result<UidRange> claimed =
       fail(ErrorCode::limit_reached,
-           "all " + std::to_string(UidRange::slots) + " uid ranges of this host are taken (" + directory_ + ")");
+           "all " + std::to_string(UidRange::slots) + " uid ranges of this host are in use (" + directory_ + ")");
   for (std::uint32_t i = 0; i < UidRange::slots; ++i) {
     const UidRange range{(start + i) % UidRange::slots};
     if (::link(draft.c_str(), (directory_ + "/" + std::to_string(range.slot)).c_str()) == 0) {

@@ -98,8 +98,8 @@ class Holder {
     do {
       n = ::read(reported.get(), &error, sizeof error);
     } while (n < 0 && errno == EINTR);
-    if (n != static_cast<ssize_t>(sizeof error)) return fail(ErrorCode::internal, "a process ended at once");
-    if (error != 0) return fail(errno_error("make a user namespace", error));
+    if (n != static_cast<ssize_t>(sizeof error)) return fail(ErrorCode::internal, "a process ended immediately");
+    if (error != 0) return fail(errno_error("create a user namespace", error));
     return {};
   }
 

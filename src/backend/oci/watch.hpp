@@ -27,7 +27,7 @@ class Watch {
 
   Status check(std::string_view step) const {
     if (abandoned_->load()) return fail(ErrorCode::cancelled, std::string(step) + ": cancelled");
-    if (deadline_.passed()) return fail(ErrorCode::timeout, std::string(step) + ": no time left");
+    if (deadline_.passed()) return fail(ErrorCode::timeout, std::string(step) + ": deadline exceeded");
     return {};
   }
 
