@@ -63,11 +63,11 @@ Task<Result<std::shared_ptr<LiveSandbox>>> make_sandbox(Backend& backend, Sandbo
 }
 
 Error refusal_of_making(Error error, const std::string& profile, Callers callers) {
-  const std::string step = "no sandbox of profile '" + profile + "' could be made";
+  const std::string step = "no sandbox of profile '" + profile + "' could be created";
   if (callers == Callers::strangers) {
     const bool is_late = error.code == ErrorCode::timeout;
     const std::string when = is_late ? " in time" : "";
-    return {is_late ? ErrorCode::timeout : ErrorCode::unavailable, step + when + "; the server's log says why"};
+    return {is_late ? ErrorCode::timeout : ErrorCode::unavailable, step + when + "; see the server log"};
   }
   switch (error.code) {
     case ErrorCode::invalid_argument:
@@ -75,7 +75,7 @@ Error refusal_of_making(Error error, const std::string& profile, Callers callers
     case ErrorCode::unsupported:
     case ErrorCode::unavailable:
     case ErrorCode::timeout: return error;
-    case ErrorCode::internal: return {ErrorCode::unavailable, step + "; the log knows why"};
+    case ErrorCode::internal: return {ErrorCode::unavailable, step + "; see the server log"};
     case ErrorCode::already_exists:
     case ErrorCode::permission_denied:
     case ErrorCode::limit_reached:

@@ -30,7 +30,7 @@ TEST(RefusalOfMaking, OutOfTime_StaysThat) {
 TEST(RefusalOfMaking, TroubleOutside_KeepsItsWords) {
   const Error refusal =
       refusal_of_making({ErrorCode::sandbox_lost, "process 1 was killed"}, "python", Callers::trusted);
-  EXPECT_EQ(refusal.message, "no sandbox of profile 'python' could be made: process 1 was killed");
+  EXPECT_EQ(refusal.message, "no sandbox of profile 'python' could be created: process 1 was killed");
 }
 
 TEST(RefusalOfMaking, TroubleInside_IsLeftToTheLog) {
@@ -44,7 +44,7 @@ TEST(RefusalOfMaking, Strangers_AreToldNothingOfTheEngine) {
                                ErrorCode::unavailable, ErrorCode::internal, ErrorCode::limit_reached}) {
     const Error refusal = refusal_of_making({code, "POST /containers/1/start: /run/x"}, "python", Callers::strangers);
     EXPECT_EQ(refusal.code, ErrorCode::unavailable) << to_string(code);
-    EXPECT_EQ(refusal.message, "no sandbox of profile 'python' could be made; the server's log says why");
+    EXPECT_EQ(refusal.message, "no sandbox of profile 'python' could be created; see the server log");
   }
   const Error late = refusal_of_making({ErrorCode::timeout, "POST /x"}, "python", Callers::strangers);
   EXPECT_EQ(late.code, ErrorCode::timeout);

@@ -13,7 +13,7 @@ constexpr std::chrono::hours longest{24 * 365};
 
 Status check_span(const char* name, std::chrono::milliseconds span) {
   if (span.count() > 0 && span <= longest) return {};
-  return fail(ErrorCode::invalid_argument, std::string(name) + " must be more than nothing and at most a year");
+  return fail(ErrorCode::invalid_argument, std::string(name) + " must be greater than zero and at most a year");
 }
 
 }  // namespace
@@ -42,7 +42,7 @@ Status validate(const Profile& profile) {
   const auto is_plain = [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_'; };
   if (profile.name.empty() || profile.name.size() > 32 || !std::ranges::all_of(profile.name, is_plain)) {
     return fail(ErrorCode::invalid_argument,
-                "a profile's name has up to 32 letters, digits, '-' and '_': '" + profile.name + "'");
+                "a profile name must be letters, digits, '-' and '_', at most 32: '" + profile.name + "'");
   }
   auto valid = validate(profile.sandbox);
   if (valid) valid = validate(profile.pool);

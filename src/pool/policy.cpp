@@ -9,11 +9,11 @@ std::string_view to_string(RemoveReason reason) {
     case RemoveReason::idle_too_long: return "idle too long";
     case RemoveReason::worn_out: return "worn out";
     case RemoveReason::never_reused: return "used once";
-    case RemoveReason::poisoned: return "its lease asked for it";
-    case RemoveReason::lent_too_long: return "lent too long";
+    case RemoveReason::poisoned: return "requested by its lease";
+    case RemoveReason::lent_too_long: return "in use for too long";
     case RemoveReason::died: return "died";
-    case RemoveReason::reset_failed: return "could not be made clean";
-    case RemoveReason::evicted: return "in the way of another tenant";
+    case RemoveReason::reset_failed: return "could not be reset";
+    case RemoveReason::evicted: return "replaced for another tenant";
     case RemoveReason::surplus: return "above the limit";
     case RemoveReason::shutdown: return "shutdown";
   }

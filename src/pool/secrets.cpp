@@ -13,7 +13,7 @@ Status check_name(const std::string& name) {
   const auto is_odd = [](unsigned char c) { return c < 0x20 || c == 0x7f || c == '='; };
   if (!name.empty() && name.size() <= longest_name && !std::ranges::any_of(name, is_odd)) return {};
   return fail(ErrorCode::invalid_argument,
-              "invalid secret name: a name has 1 to 128 characters, none of them '=' or a control character");
+              "invalid secret name: it must have 1 to 128 characters, without '=' and control characters");
 }
 
 std::unexpected<Error> no_such_secret(const std::string& name) {

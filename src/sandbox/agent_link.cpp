@@ -146,7 +146,7 @@ Task<> AgentLink::State::read_loop() {
       co_await lose("its agent ended");
     } else if (auto taken = take_bytes({buffer.get(), *n}); !taken) {
       log::warn("sandbox {}: cut off: {}", enclosure->id().value, taken.error().message);
-      fail_all({ErrorCode::protocol, "the sandbox's agent broke the protocol: " + taken.error().message});
+      fail_all({ErrorCode::protocol, "the sandbox's agent violated the protocol: " + taken.error().message});
     }
   }
 }
@@ -204,7 +204,7 @@ Status AgentLink::State::take_frame(const wire::Frame& frame) {
   using enum wire::FrameType;
   if (frame.type == wire::FrameType::ready) {
     CLOCHE_TRY(auto answer, wire::decode<wire::Ready>(frame.payload));
-    if (answer.nonce != nonce) return fail(ErrorCode::protocol, "an answer to somebody else's hello");
+    if (answer.nonce != nonce) return fail(ErrorCode::protocol, "response to another hello");
     this->ready = std::move(answer);
     greeted.notify();
     return {};
@@ -225,14 +225,14 @@ Status AgentLink::State::take_stream_frame(AgentStream::State& stream, const wir
   switch (frame.type) {
     case data:
       if (frame.payload.size() > stream.receive_credit[frame.lane])
-        return fail(ErrorCode::protocol, "more data than it had credit for");
+        return fail(ErrorCode::protocol, "more data than its credit allows");
       // What costs no credit would be without bounds.
-      if (frame.payload.empty()) return fail(ErrorCode::protocol, "data without bytes");
+      if (frame.payload.empty()) return fail(ErrorCode::protocol, "empty data frame");
       stream.receive_credit[frame.lane] -= frame.payload.size();
       stream.events.push_back(StreamData{frame.lane, std::string(frame.payload)});
       break;
     case eof:
-      if (std::exchange(stream.at_end[frame.lane], true)) return fail(ErrorCode::protocol, "two ends of one lane");
+      if (std::exchange(stream.at_end[frame.lane], true)) return fail(ErrorCode::protocol, "second end of a lane");
       stream.events.push_back(StreamEof{frame.lane});
       break;
     case message: {
@@ -260,7 +260,7 @@ Status AgentLink::State::take_stream_frame(AgentStream::State& stream, const wir
       streams.erase(stream.id);
       break;
     }
-    default: return fail(ErrorCode::protocol, "a frame that only a server sends");
+    default: return fail(ErrorCode::protocol, "frame that only the server may send");
   }
   stream.changed.notify();
   return {};
@@ -284,7 +284,7 @@ Task<Result<StreamEvent>> AgentStream::next(Deadline deadline) {
   while (state->events.empty()) {
     if (state->error) co_return fail(*state->error);
     if (state->ended) co_return fail(ErrorCode::internal, "the stream has ended");
-    if (deadline.passed()) co_return fail(ErrorCode::timeout, "the sandbox did not answer in time");
+    if (deadline.passed()) co_return fail(ErrorCode::timeout, "the sandbox did not respond in time");
     co_await state->changed.wait(deadline);
   }
   StreamEvent event = std::move(state->events.front());
@@ -304,7 +304,7 @@ Task<Status> AgentStream::send_data(std::uint8_t lane, std::string bytes, Deadli
     const auto link = state->link.lock();
     if (state->error) co_return fail(*state->error);
     if (state->ended || !link) co_return Status{};  // the program is gone; nobody wants the rest
-    if (deadline.passed()) co_return fail(ErrorCode::timeout, "the sandbox did not take its input in time");
+    if (deadline.passed()) co_return fail(ErrorCode::timeout, "the sandbox did not read its input in time");
     if (link->output.size() >= max_pending_output) {
       co_await link->output_room.wait(deadline);
       continue;
@@ -346,7 +346,7 @@ AgentLink::AgentLink(Executor executor, std::shared_ptr<Enclosure> enclosure)
 
 AgentLink::~AgentLink() {
   state_->stopping = true;
-  state_->fail_all({ErrorCode::cancelled, "the sandbox was let go"});
+  state_->fail_all({ErrorCode::cancelled, "the sandbox was released"});
   state_->tasks.cancel();
 }
 
@@ -368,10 +368,10 @@ Task<Result<wire::Ready>> AgentLink::greet(Greeting greeting, std::vector<std::s
   state->tasks.spawn("agent link: write", [state] { return state->write_loop(); });
   while (!state->ready && !state->lost && !deadline.passed()) co_await state->greeted.wait(deadline);
   if (state->lost) co_return fail(*state->lost);
-  if (!state->ready) co_return fail(ErrorCode::timeout, "the sandbox's agent did not say that it is ready in time");
+  if (!state->ready) co_return fail(ErrorCode::timeout, "the sandbox's agent was not ready in time");
   if (state->ready->version != wire::protocol_version) {
-    co_return fail(ErrorCode::protocol, "the sandbox's agent speaks protocol " + std::to_string(state->ready->version) +
-                                            ", this server " + std::to_string(wire::protocol_version));
+    co_return fail(ErrorCode::protocol, "the sandbox's agent uses protocol " + std::to_string(state->ready->version) +
+                                            " but this server uses " + std::to_string(wire::protocol_version));
   }
   co_return *state->ready;
 }
@@ -397,7 +397,7 @@ Task<Status> AgentLink::ping(Deadline deadline) {
   state->queue({.type = wire::FrameType::ping});
   while (state->pongs < awaited && !state->lost && !deadline.passed()) co_await state->ponged.wait(deadline);
   if (state->lost) co_return fail(*state->lost);
-  if (state->pongs < awaited) co_return fail(ErrorCode::timeout, "the sandbox's agent did not answer in time");
+  if (state->pongs < awaited) co_return fail(ErrorCode::timeout, "the sandbox's agent did not respond in time");
   co_return Status{};
 }
 
@@ -425,7 +425,7 @@ void AgentLink::cut_off(Error why) {
 Task<> AgentLink::shut_down() {
   const auto state = state_;
   state->stopping = true;
-  state->fail_all({ErrorCode::cancelled, "the sandbox was let go"});
+  state->fail_all({ErrorCode::cancelled, "the sandbox was released"});
   co_await state->tasks.shut_down();
 }
 

@@ -244,14 +244,14 @@ TEST_F(AgentLinkTest, ChannelThatEnds_IsALostSandbox) {
 
 TEST_F(AgentLinkTest, ChannelThatEnds_SaysTheCauseWhereItIsKnown) {
   answer_hello();
-  link_.explain_end_with([]() -> Task<std::string> { co_return "its memory limit was reached"; });
+  link_.explain_end_with([]() -> Task<std::string> { co_return "it reached its memory limit"; });
   run([&]() -> Task<> {
     (void)co_await link_.greet(Greeting::fresh, {}, Deadline::after(5s));
     const std::string request = wire::encode(wire::ExecListRequest{});
     auto stream = link_.open(request).value();
     channel().say(std::string());
     const auto event = co_await stream->next(Deadline::after(5s));
-    EXPECT_EQ(event.error().message, "the sandbox was lost: its memory limit was reached");
+    EXPECT_EQ(event.error().message, "the sandbox was lost: it reached its memory limit");
     EXPECT_EQ(link_.lost()->message, event.error().message);
   });
 }

@@ -26,11 +26,11 @@ Task<OomLedger::Claim> OomLedger::claim(std::optional<std::uint64_t> counted, Su
 Task<std::string> OomLedger::cause_of_end() {
   const std::uint64_t told = told_;
   const auto evidence = co_await enclosure_->evidence();
-  if (evidence && evidence->oom_kills > told) co_return "its memory limit was reached";
+  if (evidence && evidence->oom_kills > told) co_return "it reached its memory limit";
   // Elsewhere a program is refused a process, and the agent goes on.
   const bool is_gvisor = enclosure_->kernel() == Kernel::own;
   if (is_gvisor && evidence && evidence->refused_forks > 0) {
-    co_return "its processes needed more threads of the host than gVisor may have; run fewer at once";
+    co_return "its processes needed more host threads than gVisor may have; run fewer at once";
   }
   co_return std::string();
 }
@@ -62,7 +62,7 @@ Status Exec::count(std::uint8_t lane, std::size_t bytes) {
   received_[lane] += bytes;
   if (cap == 0 || received_[lane] <= cap) return {};
   stream_->cancel();
-  return fail(ErrorCode::protocol, "the sandbox's agent sent more output than it was to keep");
+  return fail(ErrorCode::protocol, "the sandbox's agent sent more output than requested");
 }
 
 Task<Result<std::variant<ExecOutput, Outcome>>> Exec::next(Deadline deadline) {
@@ -77,7 +77,7 @@ Task<Result<std::variant<ExecOutput, Outcome>>> Exec::next(Deadline deadline) {
     if (auto* data = std::get_if<StreamData>(&*event)) {
       CLOCHE_CO_CHECK(count(data->lane, data->bytes.size()));
       const auto source = source_of(data->lane);
-      if (!source) co_return fail(ErrorCode::protocol, "the sandbox's agent sent a program's input back");
+      if (!source) co_return fail(ErrorCode::protocol, "the sandbox's agent sent data on the input lane");
       co_return Piece(ExecOutput{*source, std::move(data->bytes)});
     }
     if (auto* message = std::get_if<StreamMessage>(&*event)) {
@@ -87,14 +87,14 @@ Task<Result<std::variant<ExecOutput, Outcome>>> Exec::next(Deadline deadline) {
         continue;
       }
       auto ended = wire::decode<wire::ExecEnded>(message->bytes);
-      if (!ended) co_return fail(ErrorCode::protocol, "the sandbox's agent said something unknown of an exec");
+      if (!ended) co_return fail(ErrorCode::protocol, "the sandbox's agent sent an unknown message about a program");
       CLOCHE_CO_CHECK(see(*ended));
       const OomLedger::Claim claim = co_await ledger_->claim(ended->oom_kills, suspicion_of(*ended));
       outcome_ = classify(*ended, claim.kills);
       continue;
     }
     if (std::holds_alternative<StreamClosed>(*event)) {
-      co_return fail(ErrorCode::protocol, "the sandbox's agent did not say how the program ended");
+      co_return fail(ErrorCode::protocol, "the sandbox's agent did not report how the program ended");
     }
   }
 }
@@ -156,7 +156,7 @@ Task<Status> Exec::wait_started(Deadline deadline) {
     if (!event) co_return fail(std::move(event).error());
     const auto* message = std::get_if<StreamMessage>(&*event);
     if (message == nullptr)
-      co_return fail(ErrorCode::protocol, "the sandbox's agent did not say that the program started");
+      co_return fail(ErrorCode::protocol, "the sandbox's agent did not report the start of the program");
     CLOCHE_CO_TRY(const auto started, wire::decode<wire::ExecStarted>(message->bytes));
     pid_ = started.pid;
     background_id_ = started.exec_id;

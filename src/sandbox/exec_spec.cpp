@@ -55,7 +55,7 @@ Status validate(const ExecSpec& spec) {
     return fail(ErrorCode::invalid_argument, "programs cannot run as root; uid and gid 0 are reserved for the agent");
   }
   if ((spec.wall_limit && spec.wall_limit->count() <= 0) || (spec.cpu_limit && spec.cpu_limit->count() <= 0)) {
-    return fail(ErrorCode::invalid_argument, "a time limit must be longer than nothing");
+    return fail(ErrorCode::invalid_argument, "time limits must be greater than zero");
   }
   if (spec.terminal && !spec.zygote.empty())
     return fail(ErrorCode::invalid_argument, "a run from a zygote cannot have a terminal");
@@ -111,7 +111,7 @@ std::uint64_t in_ms(const std::optional<std::chrono::milliseconds>& span) {
 Status validate_environment(const std::map<std::string, std::string>& env) {
   for (const auto& [key, value] : env) {
     if (key.empty() || key.find('=') != std::string::npos || has_nul(key) || has_nul(value)) {
-      return fail(ErrorCode::invalid_argument, "not an environment variable: '" + key + "'");
+      return fail(ErrorCode::invalid_argument, "invalid environment variable: '" + key + "'");
     }
   }
   return {};

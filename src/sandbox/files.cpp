@@ -61,7 +61,7 @@ bool is_size(std::uint64_t size) { return size <= static_cast<std::uint64_t>(INT
 Status check_sizes(const wire::FileReply& reply) {
   const bool good = is_size(reply.total_size) && std::ranges::all_of(reply.entries, is_size, &FileEntry::size);
   if (good) return {};
-  return fail(ErrorCode::protocol, "the sandbox's agent told of a size that no file has");
+  return fail(ErrorCode::protocol, "the sandbox's agent sent an invalid file size");
 }
 
 // A name below a directory: nothing in it leads elsewhere.
@@ -79,7 +79,7 @@ bool stays_below(std::string_view path) {
 template <class Items>
 Status check_names(const Items& items) {
   if (std::ranges::all_of(items, [](const auto& item) { return stays_below(item.path); })) return {};
-  return fail(ErrorCode::protocol, "the sandbox's agent told of a name that leads out");
+  return fail(ErrorCode::protocol, "the sandbox's agent sent a name that leads out of its directory");
 }
 
 void put_rules(wire::FileRequest& request, ChangeRules rules) {
@@ -111,7 +111,7 @@ Task<Result<wire::FileReply>> receive(AgentStream& stream, const Files::Sink& si
     if (!event) co_return fail(std::move(event).error());
     if (auto* data = std::get_if<StreamData>(&*event)) {
       content += data->bytes.size();
-      if (content > most) co_return fail(ErrorCode::protocol, "the sandbox's agent sent more than was asked for");
+      if (content > most) co_return fail(ErrorCode::protocol, "the sandbox's agent sent more than requested");
       auto taken = co_await sink(std::move(data->bytes));
       if (!taken) co_return fail(std::move(taken).error());
     } else if (auto* message = std::get_if<StreamMessage>(&*event)) {
@@ -119,10 +119,11 @@ Task<Result<wire::FileReply>> receive(AgentStream& stream, const Files::Sink& si
       if (!reply) co_return fail(std::move(reply).error());
       CLOCHE_CO_CHECK(check_sizes(*reply));
       held += weight(*reply);
-      if (held > max_collected) co_return fail(ErrorCode::protocol, "the sandbox's agent answered with too much");
+      if (held > max_collected)
+        co_return fail(ErrorCode::protocol, "the sandbox's agent sent a response that is too large");
       merge(all, std::move(*reply));
     } else if (std::holds_alternative<StreamClosed>(*event)) {
-      if (!all.done) co_return fail(ErrorCode::protocol, "the sandbox's agent left a file operation unfinished");
+      if (!all.done) co_return fail(ErrorCode::protocol, "the sandbox's agent did not finish a file operation");
       co_return all;
     }
   }
@@ -166,7 +167,7 @@ Task<Result<wire::FileReply>> Files::perform(wire::FileRequest request, Source s
   const std::uint64_t most = most_content(request);
   if (link_.file_level() < level_of(request)) {
     co_return fail(ErrorCode::unsupported,
-                   "the sandbox was started by an older version of the server, whose agent does not know this file "
+                   "the sandbox was started by an older version of the server, whose agent does not support this file "
                    "operation; end the session and start a new one");
   }
   auto opened = link_.open(wire::encode(request));
@@ -247,8 +248,7 @@ Task<Result<FileEntry>> Files::stat(FilePath path, Links links, Deadline deadlin
   Sink sink = throw_away;
   auto reply = co_await perform(std::move(ask), nullptr, std::move(sink), deadline);
   if (!reply) co_return fail(std::move(reply).error());
-  if (reply->entries.size() != 1)
-    co_return fail(ErrorCode::protocol, "the sandbox's agent answered stat with no entry");
+  if (reply->entries.size() != 1) co_return fail(ErrorCode::protocol, "the sandbox's agent sent no entry for stat");
   co_return std::move(reply->entries.front());
 }
 
@@ -308,7 +308,7 @@ Task<Result<EditResult>> Files::edit(FilePath path, EditRequest edit, Deadline d
   auto reply = co_await perform(std::move(ask), nullptr, std::move(sink), deadline);
   if (!reply) co_return fail(std::move(reply).error());
   if (reply->edit == EditOutcome::none) {
-    co_return fail(ErrorCode::protocol, "the sandbox's agent did not say what became of an edit");
+    co_return fail(ErrorCode::protocol, "the sandbox's agent did not report the result of an edit");
   }
   EditResult result;
   result.outcome = reply->edit;
@@ -412,7 +412,7 @@ Task<Result<EntryList>> Files::changes(FilePath path, std::int64_t since, Change
 
 Result<EntryList> told_changes(wire::FileReply reply, const ChangeCaps& caps) {
   if (reply.entries.size() > caps.told) {
-    return fail(ErrorCode::protocol, "the sandbox's agent told of more changes than it was asked for");
+    return fail(ErrorCode::protocol, "the sandbox's agent sent more changes than requested");
   }
   CLOCHE_CHECK(check_sizes(reply));
   CLOCHE_CHECK(check_names(reply.entries));

@@ -26,7 +26,7 @@ Task<Result<Message>> single_reply(AgentStream& stream, Deadline deadline) {
       if (!decoded) co_return fail(std::move(decoded).error());
       reply = std::move(*decoded);
     } else if (std::holds_alternative<StreamClosed>(*event)) {
-      if (!reply) co_return fail(ErrorCode::protocol, "the sandbox's agent did not answer");
+      if (!reply) co_return fail(ErrorCode::protocol, "the sandbox's agent did not respond");
       co_return std::move(*reply);
     }
   }
@@ -39,7 +39,7 @@ Task<std::string> take_down(AgentLink& link, Enclosure& enclosure) {
   auto destroyed = co_await enclosure.destroy(Deadline::after(cleanup_patience));
   if (!destroyed) log::error("sandbox {}: {}", enclosure.id().value, destroyed.error().message);
   const bool out_of_memory = counted && counted->oom_kills > 0;
-  co_return out_of_memory ? " (its memory limit is too small for it to start)" : "";
+  co_return out_of_memory ? " (its memory limit is too low for it to start)" : "";
 }
 
 std::vector<std::string> kept_paths(const SandboxSpec& spec) {
@@ -152,7 +152,7 @@ Task<Result<std::vector<BackgroundEntry>>> LiveSandbox::list_background(Deadline
   auto list = co_await single_reply<wire::ExecList>(**stream, deadline);
   if (!list) co_return fail(std::move(list).error());
   if (list->execs.size() > most_background) {
-    co_return fail(ErrorCode::protocol, "the sandbox's agent told of too many programs in the background");
+    co_return fail(ErrorCode::protocol, "the sandbox's agent sent too many background programs");
   }
   std::vector<BackgroundEntry> entries;
   for (auto& exec : list->execs) {
@@ -189,7 +189,7 @@ Task<Result<std::unique_ptr<TcpConnection>>> LiveSandbox::connect(std::uint16_t 
   if (!answer) co_return fail(std::move(answer).error());
   const auto* message = std::get_if<StreamMessage>(&*answer);
   if (message == nullptr || !wire::decode<wire::TcpConnected>(message->bytes)) {
-    co_return fail(ErrorCode::protocol, "the sandbox's agent did not say that it is connected");
+    co_return fail(ErrorCode::protocol, "the sandbox's agent did not confirm the connection");
   }
   co_return std::make_unique<TcpConnection>(std::move(*stream));
 }
@@ -234,7 +234,7 @@ Task<Status> LiveSandbox::set_limits(Limits limits) {
   const Limits& made = enclosure_->spec().limits;
   if (limits.work_dir != made.work_dir || limits.tmp_dir != made.tmp_dir || limits.shm_dir != made.shm_dir) {
     co_return fail(ErrorCode::invalid_argument,
-                   "the sizes of work directory, /tmp and /dev/shm are fixed when a sandbox is made");
+                   "the sizes of work directory, /tmp and /dev/shm cannot be changed after a sandbox is created");
   }
   const bool touches_walls =
       limits.memory != limits_.memory || limits.cpus != limits_.cpus || limits.pids != limits_.pids;

@@ -48,20 +48,21 @@ Status validate(const SandboxSpec& spec) {
   CLOCHE_CHECK(validate_place("work_dir", spec.work_dir));
   for (std::string_view place : reserved_targets) {
     if (place != "/tmp" && is_at_or_below(spec.work_dir, place)) {
-      return fail(ErrorCode::invalid_argument, "work_dir cannot be at " + spec.work_dir + ": that place is reserved");
+      return fail(ErrorCode::invalid_argument, "work_dir cannot be " + spec.work_dir + ": that path is reserved");
     }
   }
   if (spec.work_dir == "/tmp")
-    return fail(ErrorCode::invalid_argument, "work_dir cannot be /tmp itself: that place is reserved");
+    return fail(ErrorCode::invalid_argument, "work_dir cannot be /tmp itself: that path is reserved");
   if (spec.uid == 0 || spec.gid == 0) {
     return fail(ErrorCode::invalid_argument, "programs cannot run as root; uid and gid 0 are reserved for the agent");
   }
   if (spec.uid > 65533 || spec.gid > 65533) return fail(ErrorCode::invalid_argument, "uid and gid must be below 65534");
   if (!spec.name.empty() && !is_name(spec.name, 128)) {
     return fail(ErrorCode::invalid_argument,
-                "a sandbox's name has letters, digits, '-', '_' and '.' only: '" + spec.name + "'");
+                "a sandbox name must be letters, digits, '-', '_' and '.': '" + spec.name + "'");
   }
-  if (!is_name(spec.hostname, 63)) return fail(ErrorCode::invalid_argument, "not a host name: '" + spec.hostname + "'");
+  if (!is_name(spec.hostname, 63))
+    return fail(ErrorCode::invalid_argument, "invalid host name: '" + spec.hostname + "'");
   if (spec.image.find('\0') != std::string::npos) return fail(ErrorCode::invalid_argument, "image contains a NUL byte");
   for (const Mount& mount : spec.mounts) {
     CLOCHE_CHECK(validate_place("the source of a mount", mount.source));
@@ -77,7 +78,7 @@ Status validate(const SandboxSpec& spec) {
     }
   }
   if (spec.ready_timeout <= std::chrono::milliseconds::zero()) {
-    return fail(ErrorCode::invalid_argument, "ready_timeout must be longer than nothing");
+    return fail(ErrorCode::invalid_argument, "ready_timeout must be greater than zero");
   }
   return {};
 }

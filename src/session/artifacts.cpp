@@ -56,7 +56,7 @@ Task<Result<std::optional<Artifact>>> read_artifact(LiveSandbox& sandbox, std::s
                                                     Bytes most, Deadline deadline) {
   Reading reading(most);
   Files::Sink sink = [&reading](std::string bytes) -> Task<Status> {
-    if (!reading.take(bytes)) co_return fail(ErrorCode::limit_reached, "the file has grown");
+    if (!reading.take(bytes)) co_return fail(ErrorCode::limit_reached, "the file grew while it was being read");
     co_return Status{};
   };
   auto files = sandbox.files();

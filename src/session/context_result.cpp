@@ -101,13 +101,13 @@ Result<ContextLanguage> parse_context_language(std::string_view name) {
   const std::string word = lower(name);
   if (word == "python" || word == "py" || word == "python3") return ContextLanguage::python;
   if (word == "bash" || word == "sh" || word == "shell") return ContextLanguage::bash;
-  return fail(ErrorCode::invalid_argument, "there are contexts for these languages: python, bash");
+  return fail(ErrorCode::invalid_argument, "contexts are available for these languages: python, bash");
 }
 
 Status check_context_name(std::string_view name) {
   if (auth::is_valid_name(name)) return {};
   return fail(ErrorCode::invalid_argument,
-              "a context's name has 1 to 64 letters, digits, '_', '.' and '-', and is neither '.' nor '..'");
+              "a context name must have 1 to 64 letters, digits, '_', '.' or '-', and must not be '.' or '..'");
 }
 
 ContextResult to_context_result(CellResult cell) {

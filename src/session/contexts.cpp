@@ -134,7 +134,7 @@ Result<std::shared_ptr<Contexts::Entry>> Contexts::make(const std::string& name,
   CLOCHE_CHECK(check_context_name(name));
   if (entries_.size() >= most) {
     return fail(ErrorCode::limit_reached,
-                "the session has " + std::to_string(most) + " contexts already; close one that is not needed any more");
+                "the session has " + std::to_string(most) + " contexts, which is the limit; close one first");
   }
   CLOCHE_TRY(auth::QuotaTicket ticket, session_.take(auth::Quota::contexts));
   auto entry = std::make_shared<Entry>(session_, name, language, std::move(ticket));
@@ -148,7 +148,7 @@ Result<std::shared_ptr<Contexts::Entry>> Contexts::find_or_make(const std::strin
   const auto& entry = found->second;
   if (entry->language != wanted) {
     return fail(ErrorCode::already_exists,
-                "the context '" + name + "' is one of " + std::string(to_string(entry->language)));
+                "the context '" + name + "' has the language " + std::string(to_string(entry->language)));
   }
   if (entry->queue.size() >= most_calls)
     return fail(ErrorCode::limit_reached, "too many calls are waiting for this context");
@@ -191,7 +191,7 @@ Task<Result<ContextResult>> Contexts::run_in(Entry& entry, ContextCall call, Run
 Task<Result<ContextInfo>> Contexts::create(std::string name, std::string language, Deadline deadline) {
   CLOCHE_CO_TRY(const ContextLanguage wanted, parse_context_language(language));
   if (entries_.contains(name)) {
-    co_return fail(ErrorCode::already_exists, "the session has a context '" + name + "' already");
+    co_return fail(ErrorCode::already_exists, "the session already has a context '" + name + "'");
   }
   CLOCHE_CO_TRY(const auto entry, make(name, wanted));
   auto started = co_await start_anew(entry, deadline);

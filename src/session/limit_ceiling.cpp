@@ -18,7 +18,7 @@ Status check_one(const char* name, const std::optional<T>& asked, T of_profile, 
   const T most = std::max(of_profile, ceiling.value_or(of_profile));
   if (!asked || *asked <= most) return {};
   return fail(ErrorCode::invalid_argument,
-              fmt::format("limits: {} is {}, and a request may ask for at most {} here; the operator can raise it with "
+              fmt::format("limits: {} is {}, but a request may set at most {}; the operator can raise this with "
                           "`max_limits` of `sessions`",
                           name, text_of_limit(*asked), text_of_limit(most)));
 }

@@ -57,7 +57,7 @@ Result<SessionOptions> read_options(std::string_view text) {
   try {
     return options_of(json::parse(json::string_view(text.data(), text.size())).as_object());
   } catch (const std::exception& error) {
-    return fail(ErrorCode::protocol, std::string("a record of a session cannot be read: ") + error.what());
+    return fail(ErrorCode::protocol, std::string("cannot read a session record: ") + error.what());
   }
 }
 

@@ -6,7 +6,7 @@ namespace cloche::session {
 
 namespace {
 
-constexpr std::string_view unread = "the run was called off: nobody was reading it any more";
+constexpr std::string_view unread = "the run was cancelled because no client was reading it";
 
 }  // namespace
 
@@ -30,8 +30,8 @@ void Run::stop(std::string why) {
 
 Status Run::signal(int number) {
   if (!running()) return fail(ErrorCode::invalid_argument, "the run has ended");
-  if (number < 1 || number > 64) return fail(ErrorCode::invalid_argument, "there is no such signal");
-  if (exec_ == nullptr) return fail(ErrorCode::unavailable, "the run has no process that could get a signal now");
+  if (number < 1 || number > 64) return fail(ErrorCode::invalid_argument, "no such signal");
+  if (exec_ == nullptr) return fail(ErrorCode::unavailable, "the run has no process to send a signal to at the moment");
   exec_->signal(number);
   return {};
 }

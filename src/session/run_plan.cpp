@@ -123,7 +123,7 @@ Status plan_line(RunPlan& plan, const PlanContext& context, const RunRequest& re
   const bool is_bash = context.shell.ends_with("/bash");
   plan.run.argv = {context.shell};
   if (line.pipes == ShellLine::Pipes::any_failure) {
-    if (!is_bash) return fail(ErrorCode::unsupported, "pipefail needs bash, which this sandbox does not have");
+    if (!is_bash) return fail(ErrorCode::unsupported, "pipefail requires bash, which this sandbox does not have");
     plan.run.argv.insert(plan.run.argv.end(), {"-o", "pipefail"});
   }
   plan.run.env = environment(context, request, plan.language);
@@ -154,7 +154,7 @@ runner::Verdict RunPlan::judge(StepKind step, const Outcome& outcome) const {
 Result<RunPlan> plan_run(const PlanContext& context, const RunRequest& request, Lifetime lifetime) {
   CLOCHE_CHECK(runner::validate_tree(request.files));
   const bool in_background = lifetime == Lifetime::background;
-  if (in_background && !request.input.empty()) return refused("a program in the background has no stdin");
+  if (in_background && !request.input.empty()) return refused("background programs have no stdin");
   RunPlan plan;
   CLOCHE_CHECK(plan_start(plan, context, request));
   if (const auto* code = std::get_if<Code>(&request.what)) {

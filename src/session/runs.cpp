@@ -54,8 +54,8 @@ bool Runs::busy() const { return running() > 0; }
 Status Runs::check_room() const {
   if (closed_) return fail(ErrorCode::sandbox_lost, "the session has ended");
   if (running() < options_.most_running) return {};
-  return fail(ErrorCode::limit_reached, "the session has " + std::to_string(options_.most_running) +
-                                            " runs under way, terminals among them; wait until one ends");
+  return fail(ErrorCode::limit_reached, "run limit reached: the session has " + std::to_string(options_.most_running) +
+                                            " running programs, including terminals; wait until one ends");
 }
 
 Result<SessionPlace> Runs::admit_terminal() {
@@ -191,7 +191,7 @@ Task<RunEnd> Runs::follow_to_end(std::shared_ptr<Run> run, BackgroundRun program
     if (auto* output = std::get_if<ExecOutput>(&*event)) {
       received += output->bytes.size();
       if (received > 2 * most_background_output) {
-        co_return RunEnd(Error{ErrorCode::protocol, "the sandbox's agent sent more output than it was to keep"});
+        co_return RunEnd(Error{ErrorCode::protocol, "the sandbox's agent sent more output than requested"});
       }
       const bool is_out = output->source == ExecOutput::Source::out;
       run->add({is_out ? RunOutput::Source::out : RunOutput::Source::err, std::move(output->bytes)});
@@ -279,7 +279,7 @@ Task<> Runs::remove_orphans() {
 Result<std::shared_ptr<Run>> Runs::find(const std::string& id) {
   purge();
   const auto found = std::ranges::find_if(runs_, [&](const auto& run) { return run->id() == id; });
-  if (found == runs_.end()) return fail(ErrorCode::not_found, "no run '" + id + "' in this session, or none any more");
+  if (found == runs_.end()) return fail(ErrorCode::not_found, "no run '" + id + "' in this session");
   return *found;
 }
 

@@ -137,7 +137,7 @@ TEST_F(RunsTest, RunThatNobodyReadsAnyMore_IsCalledOff) {
     const bool ended = co_await started->wait(Deadline::after(5s));
     EXPECT_TRUE(ended);
     EXPECT_TRUE(*cancelled);
-    EXPECT_THAT(std::get<Error>(*started->log().how()).message, HasSubstr("nobody was reading"));
+    EXPECT_THAT(std::get<Error>(*started->log().how()).message, HasSubstr("no client was reading"));
   });
 }
 

@@ -61,8 +61,8 @@ Result<auth::QuotaTicket> Session::adopt(auth::Quota quota) const {
 Result<Admission> Session::admit(auth::Quota quota, const std::shared_ptr<std::uint32_t>& count,
                                  std::uint32_t most) const {
   if (*count >= most) {
-    return fail(ErrorCode::limit_reached, "the session has its " + std::to_string(most) + " " +
-                                              std::string(auth::to_string(quota)) + "; close some, or try again later");
+    return fail(ErrorCode::limit_reached, "session limit reached: " + std::to_string(most) + " " +
+                                              std::string(auth::to_string(quota)) + "; close some or retry later");
   }
   CLOCHE_TRY(auth::QuotaTicket ticket, take(quota));
   return Admission{std::move(ticket), SessionPlace(count)};

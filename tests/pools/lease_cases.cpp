@@ -121,7 +121,7 @@ POOLS(LeaseBeyondRunningTimeout_EndsAndItsCallsFail) {
     auto ran = co_await lease.run(std::move(sleep), Deadline::after(60s));
     EXPECT_FALSE(ran);
     EXPECT_EQ(ran.error().code, ErrorCode::sandbox_lost) << ran.error().message;
-    EXPECT_THAT(ran.error().message, HasSubstr("lent too long"));
+    EXPECT_THAT(ran.error().message, HasSubstr("in use for too long"));
     EXPECT_FALSE(lease.give_back());
     pool::Lease next = co_await lend(manager);
     const std::string said = co_await shell(next, "echo well");

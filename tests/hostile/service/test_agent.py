@@ -84,7 +84,7 @@ def test_rules_of_the_channel_broken__cut_off_at_once(server, lie):
     with session_of(server, lie) as session:
         begun = time.monotonic()
         answer = bash(server, session)
-        assert answer.status == 502 and "broke the protocol" in answer.json()["error"]["message"], answer
+        assert answer.status == 502 and "violated the protocol" in answer.json()["error"]["message"], answer
         assert time.monotonic() - begun < 10
         after = bash(server, session)
         assert after.status in (410, 502), after
@@ -97,7 +97,7 @@ def test_output_without_end_within_its_credit__ends_at_the_cap(server):
     with session_of(server, "endless-output") as session:
         answer = bash(server, session)
         assert answer.status == 502, answer
-        assert "more output than it was to keep" in answer.json()["error"]["message"]
+        assert "more output than requested" in answer.json()["error"]["message"]
 
 
 def test_end_told_twice__the_first_counts(server):
@@ -124,7 +124,7 @@ def test_no_outcome_at_all__is_an_error(server):
     with session_of(server, "no-outcome") as session:
         answer = bash(server, session)
         assert answer.status == 502, answer
-        assert "did not say how the program ended" in answer.json()["error"]["message"]
+        assert "did not report how the program ended" in answer.json()["error"]["message"]
 
 
 def test_numbers_beyond_all_bounds__the_answer_is_still_json(server):
