@@ -1,8 +1,8 @@
 /// @file
-/// The library for coroutines. Everything runs on the executor given, which must be of one thread (or a strand); errors
-/// are thrown (cloche/errors.hpp). Plain blocking code uses cloche/sandbox.hpp instead.
+/// The library for coroutines. Everything runs on the given executor, which must have one thread (or be a strand).
+/// Errors are thrown (see cloche/errors.hpp). Blocking code uses cloche/sandbox.hpp instead.
 ///
-/// With g++ 12, name a spec before you pass it: `ExecSpec spec; …; co_await sandbox.run(std::move(spec));`. That
+/// With g++ 12, give a spec a name before you pass it: `ExecSpec spec; …; co_await sandbox.run(std::move(spec));`. That
 /// compiler destroys a braced temporary inside a co_await expression twice.
 #pragma once
 
@@ -27,38 +27,39 @@
 
 namespace cloche::async {
 
-/// What every call that takes time returns: a coroutine to be awaited on the executor that the engine was given.
+/// The return type of every call that takes time: a coroutine to await on the executor of the engine.
 template <class T = void>
 using Task = boost::asio::awaitable<T>;
 
-/// Bytes a program printed, or wrote to its event descriptor.
+/// Bytes that a program wrote to stdout, stderr or its event descriptor.
 struct Output {
-  /// stdout, stderr or the event descriptor.
+  /// Stdout, stderr or the event descriptor.
   enum class Source { out, err, event };
-  Source source = Source::out;  ///< where they were written to
-  std::string bytes;            ///< as they came; a piece may end anywhere
+  Source source = Source::out;  ///< Where the bytes were written to.
+  std::string bytes;  ///< The bytes as they arrived. A piece may end anywhere, even in the middle of a character.
 };
 
-/// One running program. Destroying it before its end stops the program, unless it runs in the background.
+/// One running program. Destroying the object stops the program, unless it runs in the background.
 class CLOCHE_API Exec {
  public:
-  /// The next output, or the outcome, after which there is nothing more.
+  /// Returns the next output, or the outcome. Nothing follows the outcome.
   Task<std::variant<Output, Outcome>> next();
-  /// For Stdin::stream. Returns when all of it is on its way; waits while the program does not read.
+  /// Sends input to a program started with Stdin::stream. Returns when all of it was sent; waits while the program does
+  /// not read.
   Task<> write_stdin(std::string bytes);
-  /// The program reads the end of its input.
+  /// Closes the input of the program.
   void close_stdin();
-  /// To the program's process group.
+  /// Sends a signal to the process group of the program.
   void signal(int number);
-  /// Of the program's terminal, where it has one.
+  /// Changes the size of the program's terminal, if it has one.
   void resize(TerminalSize size);
-  /// Ends the whole tree of the program; its outcome says `cancelled`.
+  /// Stops the whole process tree of the program. Its outcome is `cancelled`.
   void stop();
-  /// To find it again with Sandbox::attach; 0 for a program in the foreground.
+  /// Returns the id for Sandbox::attach, or 0 for a foreground program.
   std::uint64_t background_id() const;
 
   struct CLOCHE_LOCAL Impl;
-  Exec();  ///< none; only good for being assigned to
+  Exec();  ///< Creates an empty object that can only be assigned to.
   explicit Exec(std::unique_ptr<Impl> impl);
   Exec(Exec&&) noexcept;
   Exec& operator=(Exec&&) noexcept;
@@ -68,87 +69,87 @@ class CLOCHE_API Exec {
   std::unique_ptr<Impl> impl_;
 };
 
-/// How a program ended, and what it printed. At most ExecSpec::keep_output of each is here.
+/// How a program ended and what it printed. Each output has at most ExecSpec::keep_output bytes.
 struct RunResult {
-  Outcome outcome;     ///< how it ended
-  std::string out;     ///< what it printed on stdout
-  std::string err;     ///< what it printed on stderr
-  std::string events;  ///< what it wrote to its event descriptor; see ExecSpec::events
+  Outcome outcome;     ///< How the program ended.
+  std::string out;     ///< What it wrote to stdout.
+  std::string err;     ///< What it wrote to stderr.
+  std::string events;  ///< What it wrote to its event descriptor; see ExecSpec::events.
 };
 
-/// A program that runs, or has run, in the background.
+/// A program that is running, or has run, in the background.
 struct BackgroundExec {
-  std::uint64_t id = 0;             ///< for Sandbox::attach
-  std::vector<std::string> argv;    ///< what was started
-  bool running = false;             ///< false: it has ended, and who attaches is told how
-  std::chrono::milliseconds age{};  ///< since it was started
+  std::uint64_t id = 0;             ///< The id for Sandbox::attach.
+  std::vector<std::string> argv;    ///< The command that was started.
+  bool running = false;             ///< False if the program has ended. Attaching to it returns its outcome.
+  std::chrono::milliseconds age{};  ///< Time since the start of the program.
 };
 
-/// One sandbox. Destroying the object without destroy() hands the sandbox to its engine, which ends it. Paths of files
-/// are absolute, or relative to the work directory, which they then cannot leave.
+/// One sandbox. Destroying the object without destroy() hands the sandbox to its engine, which removes it. File paths
+/// are absolute, or relative to the work directory. A relative path cannot leave the work directory.
 class CLOCHE_API Sandbox {
  public:
-  /// The same for as long as it lives, and of no other on this host.
+  /// Returns the id, which never changes and is unique on this host.
   const std::string& id() const;
-  /// What it was made from.
+  /// Returns the spec that the sandbox was created from.
   const SandboxSpec& spec() const;
-  /// What runs it: crun, runc or runsc; on docker the engine's name for it.
+  /// Returns the name of the runtime: crun, runc or runsc; on docker, the engine's name for it.
   std::string runtime() const;
 
-  /// Stdin is closed or a stream; only run() takes bytes.
+  /// Starts a program. Its stdin must be closed or a stream; only run() accepts bytes.
   Task<Exec> start(ExecSpec spec);
-  /// Runs a program to its end. A timeout is thrown only when the sandbox does not answer long after the program's own
-  /// limits have passed.
+  /// Runs a program to its end. Throws SandboxTimeoutError only if the sandbox does not respond long after the limits
+  /// of the program have passed.
   Task<RunResult> run(ExecSpec spec);
 
-  /// What Lifetime::background has started since the sandbox was made or reset.
+  /// Lists the programs started with Lifetime::background since the sandbox was created or reset.
   Task<std::vector<BackgroundExec>> background();
-  /// A background program: output kept so far, what follows, and the outcome. When there is none of that id, next()
-  /// throws SandboxNotFoundError.
+  /// Attaches to a background program: returns the output kept so far, further output, and the outcome. If no program
+  /// has this id, next() throws SandboxNotFoundError.
   Task<Exec> attach(std::uint64_t background_id);
 
-  /// Replaces a file that is there; makes the directories on the way.
+  /// Writes a file and creates its parent directories. Replaces an existing file.
   Task<> write_file(std::string path, std::string bytes, std::uint32_t mode = 0644);
-  /// SandboxResourceError when it holds more than `most`.
+  /// Reads a file. Throws SandboxResourceError if it has more than `most` bytes.
   Task<std::string> read_file(std::string path, Bytes most = mib(64));
-  /// Of what the path leads to: links are followed.
+  /// Returns information about what a path points to. Symbolic links are followed.
   Task<Entry> stat(std::string path);
-  /// What a directory holds, without what is below that.
+  /// Lists a directory, without the contents of its subdirectories.
   Task<EntryListing> list(std::string path);
-  /// A file, or a directory with all in it.
+  /// Removes a file, or a directory with everything in it.
   Task<> remove(std::string path);
-  /// Those on the way too.
+  /// Creates a directory and its parent directories.
   Task<> make_directory(std::string path);
-  /// Replaces a file that is there.
+  /// Moves a file or directory. Replaces an existing file.
   Task<> move(std::string from, std::string to);
-  /// Replaces an exact text in a file; says how often it occurred. See the blocking Sandbox::edit.
+  /// Replaces an exact text in a file and returns the number of occurrences. See the blocking Sandbox::edit.
   Task<std::uint64_t> edit(std::string path, Edit edit);
-  /// What is below `path` and matches: `*`, `?`, `[..]` within a name, `**` over directories, `{a,b}`.
+  /// Finds files below `path` by a pattern: `*`, `?` and `[..]` within a name, `**` across directories, `{a,b}`.
   Task<EntryListing> glob(std::string path, std::string pattern);
-  /// Lines below `path` that match the regular expression (RE2's syntax).
+  /// Finds lines below `path` that match a regular expression (RE2 syntax).
   Task<MatchListing> grep(std::string path, std::string pattern);
-  /// A tar stream, whole, into the directory `path`.
+  /// Unpacks a complete tar stream into the directory `path`.
   Task<> unpack(std::string path, std::string tar);
-  /// What is at `path` as a tar stream, whole. SandboxResourceError when that has more than `most`.
+  /// Packs `path` into a complete tar stream. Throws SandboxResourceError if that has more than `most` bytes.
   Task<std::string> pack(std::string path, Bytes most = mib(256));
 
-  /// An interpreter that runs are forked from; see ExecSpec::zygote.
+  /// Starts an interpreter that runs can be forked from; see ExecSpec::zygote.
   Task<> start_zygote(std::string name, std::vector<std::string> imports);
-  /// Keeps a harness for scripts ready; a profile with `scripts` has one already.
+  /// Keeps a harness for scripts ready. Profiles with `scripts` already have one.
   Task<> prepare_scripts(ScriptHarness harness);
   /// Runs a script to its end.
   Task<ScriptResult> run_script(ScriptRequest request);
-  /// The same, with each event told to the listener meanwhile.
+  /// Runs a script to its end and passes each event to the listener.
   Task<ScriptResult> run_script(ScriptRequest request, ScriptListener listener);
-  /// From now on. Sizes of file systems cannot be changed.
+  /// Changes the limits. The sizes of file systems cannot be changed.
   Task<> set_limits(Limits limits);
-  /// As good as new, and proved to be; throws when it is not, and then the sandbox must be destroyed.
+  /// Resets the sandbox to its initial state and verifies that it is clean. If this throws, destroy the sandbox.
   Task<> reset();
-  /// Ends it and all in it. SandboxLostError from every call afterwards.
+  /// Removes the sandbox and everything in it. Every call afterwards throws SandboxLostError.
   Task<> destroy();
 
   struct CLOCHE_LOCAL Impl;
-  Sandbox();  ///< none; only good for being assigned to
+  Sandbox();  ///< Creates an empty object that can only be assigned to.
   explicit Sandbox(std::unique_ptr<Impl> impl);
   Sandbox(Sandbox&&) noexcept;
   Sandbox& operator=(Sandbox&&) noexcept;
@@ -159,23 +160,23 @@ class CLOCHE_API Sandbox {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Makes sandboxes on one backend.
+/// Creates sandboxes on one backend.
 class CLOCHE_API Engine {
  public:
-  /// SandboxArgumentError for an instance that is no name. What the host has is looked for at the first call.
+  /// Throws SandboxArgumentError if the instance name is invalid. The host is examined at the first call.
   Engine(boost::asio::any_io_executor executor, EngineOptions options = {});
   Engine(Engine&&) noexcept;
   ~Engine();
 
-  /// A sandbox that has said it is ready. SandboxUnavailableError when this host cannot enforce what the spec asks for.
+  /// Creates a sandbox that is ready for use. Throws SandboxUnavailableError if this host cannot enforce the spec.
   Task<Sandbox> create(SandboxSpec spec);
-  /// One of all defaults.
+  /// Creates a sandbox with default options.
   Task<Sandbox> create();
-  /// Sandboxes that an earlier process of the same instance left behind, their files and background execs intact.
+  /// Returns the sandboxes that an earlier process of the same instance left, with their files and background programs.
   Task<std::vector<Sandbox>> recover();
-  /// What this host, or the engine, can do and what it lacks.
+  /// Reports what this host or engine supports and what is missing.
   Task<std::vector<HostFinding>> examine();
-  /// Ends what was let go without destroy(). Call it before the executor stops.
+  /// Removes the sandboxes that were released without destroy(). Call this before the executor stops.
   Task<> close();
 
   struct CLOCHE_LOCAL Impl;

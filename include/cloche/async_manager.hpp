@@ -1,6 +1,6 @@
 /// @file
-/// Warm pools for coroutines. Everything runs on the executor given, which must be of one thread (or a strand).
-/// Plain blocking code uses cloche/manager.hpp instead.
+/// Warm pools for coroutines. Everything runs on the given executor, which must have one thread (or be a strand).
+/// Blocking code uses cloche/manager.hpp instead.
 #pragma once
 
 #include <map>
@@ -15,78 +15,78 @@
 
 namespace cloche::async {
 
-/// A sandbox lent by a pool, with what its claim has bound. Given back when it goes, on exceptions too. When the pool
-/// ends the lease first (running_timeout, shutdown), every call throws SandboxLostError.
+/// A sandbox leased from a pool, with everything that its claim bound. The destructor returns it to the pool. When the
+/// pool ends the lease first (running_timeout, shutdown), every call throws SandboxLostError.
 class CLOCHE_API Lease {
  public:
-  /// The sandbox that is lent.
+  /// Returns the leased sandbox.
   Sandbox& operator*() { return sandbox_; }
-  /// The sandbox that is lent.
+  /// Returns the leased sandbox.
   Sandbox* operator->() { return &sandbox_; }
 
-  /// True when it still had the sandbox. Afterwards every call throws SandboxLostError.
+  /// Returns the sandbox to its pool. True if the lease still had it. Every call afterwards throws SandboxLostError.
   bool give_back();
-  /// For the poisoned: the sandbox is not used again.
+  /// Removes the sandbox, which is not used again. Use this if the sandbox may be damaged or compromised.
   bool destroy();
 
-  Lease();  ///< none; only good for being assigned to
-  /// For Cloche's own use.
+  Lease();  ///< Creates an empty object that can only be assigned to.
+  /// For internal use.
   explicit Lease(Sandbox sandbox);
 
  private:
   Sandbox sandbox_;
 };
 
-/// What became of a sandbox that was given back or destroyed by name.
+/// The result of releasing or destroying a sandbox.
 enum class Returned {
-  now,      ///< it was lent until now
-  already,  ///< it was given back, destroyed or taken back before; nothing was done
-  foreign,  ///< it is not of this pool; nothing was done
+  now,      ///< The sandbox was leased until now.
+  already,  ///< The sandbox had already been released, destroyed or taken back; nothing was done.
+  foreign,  ///< The sandbox does not belong to this pool; nothing was done.
 };
 
-/// Pools by the name of their profile, or by another name for it. Must be shut down before it goes.
+/// Pools by the name or alias of their profile. Call shutdown() before the object is destroyed.
 class CLOCHE_API Manager {
  public:
-  /// Nothing is made before start().
+  /// Creates no sandboxes before start().
   Manager(boost::asio::any_io_executor executor, ManagerOptions options);
   Manager(Manager&&) noexcept;
   ~Manager();
 
-  /// Meets again or removes what an earlier process of the same instance left, and begins to fill the pools.
+  /// Takes over or removes what an earlier process of the same instance left, and starts to fill the pools.
   Task<> start();
 
-  /// SandboxNotFoundError lists the pools there are; SandboxResourceError at the limit, SandboxTimeoutError after
-  /// waiting, SandboxUnavailableError after shutdown.
+  /// Leases a sandbox. Throws SandboxNotFoundError, which lists the existing pools, for an unknown pool;
+  /// SandboxResourceError at the limit; SandboxTimeoutError after waiting; SandboxUnavailableError after shutdown.
   Task<Lease> acquire(std::string profile);
-  /// The same, with what the claim binds: env, secrets, limits, files.
+  /// Leases a sandbox and binds env, secrets, limits and files to the lease.
   Task<Lease> acquire(std::string profile, ClaimOptions options);
 
-  /// Lends a sandbox to `use`, a coroutine function, for as long as it runs.
+  /// Calls `use`, a coroutine function, with a leased sandbox and returns the sandbox afterwards.
   template <class Use>
   auto with(std::string profile, ClaimOptions options, Use use) -> std::invoke_result_t<Use&, Sandbox&> {
     Lease lease = co_await acquire(std::move(profile), std::move(options));
     co_return co_await use(*lease);
   }
 
-  /// For callers that give back by hand. One that is forgotten comes back by running_timeout.
+  /// Leases a sandbox for callers that release it themselves. A forgotten one is taken back after running_timeout.
   Task<std::shared_ptr<Sandbox>> get(std::string profile);
-  /// The same, with what the claim binds.
+  /// The same, with options for the claim.
   Task<std::shared_ptr<Sandbox>> get(std::string profile, ClaimOptions options);
-  /// Gives it back; it is reset before anybody else has it.
+  /// Returns a sandbox to its pool. It is reset before it is leased again.
   Returned release(const std::string& profile, const std::shared_ptr<Sandbox>& sandbox);
-  /// It is not used again.
+  /// Removes a sandbox. It is not used again.
   Returned destroy(const std::string& profile, const std::shared_ptr<Sandbox>& sandbox);
 
-  /// By name.
+  /// Returns the names of the profiles.
   std::vector<std::string> profiles() const;
-  /// By profile.
+  /// Returns the statistics of every pool, by profile.
   std::map<std::string, PoolStats> stats() const;
-  /// From now on: too many that are idle go, too few are made.
+  /// Changes the options of a pool. Surplus idle sandboxes are removed and missing ones are created.
   void resize(const std::string& profile, PoolOptions options);
 
-  /// Nothing more is lent, leases have drain_timeout to end by themselves, then everything goes.
+  /// Stops leasing sandboxes, gives leases drain_timeout to end by themselves, then removes everything.
   Task<> shutdown();
-  /// A shutdown that goes on waits for no lease any more.
+  /// Makes a running shutdown stop waiting for leases.
   void hasten();
 
   struct CLOCHE_LOCAL Impl;

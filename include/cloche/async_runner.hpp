@@ -1,5 +1,5 @@
 /// @file
-/// From source to verdicts, for coroutines. Plain blocking code uses cloche/runner.hpp instead.
+/// From source code to verdicts, for coroutines. Blocking code uses cloche/runner.hpp instead.
 #pragma once
 
 #include <memory>
@@ -13,18 +13,19 @@
 
 namespace cloche::async {
 
-/// Runs programs in the pools of a manager, which must not be shut down meanwhile. Any number of calls at a time.
+/// Runs programs in the pools of a manager, which must not be shut down while calls run. Allows any number of
+/// concurrent calls.
 class CLOCHE_API CodeRunner {
  public:
-  /// The shipped languages; with a configuration file, those with its `languages:` over them.
+  /// Uses the built-in languages.
   explicit CodeRunner(const Manager& manager);
-  /// The shipped languages, with `languages:` of this configuration file over them.
+  /// Uses the built-in languages, changed and extended by `languages:` of this configuration file.
   CodeRunner(const Manager& manager, const std::string& config);
   CodeRunner(CodeRunner&&) noexcept;
   ~CodeRunner();
 
-  /// Throws when there is no verdict at all: an unknown language, a submission that makes no sense, no sandbox to be
-  /// had.
+  /// Judges a submission. Throws if no verdict is possible: unknown language, invalid submission, or no sandbox
+  /// available.
   Task<Report> run(Submission submission);
 
   struct CLOCHE_LOCAL Impl;
@@ -33,20 +34,20 @@ class CLOCHE_API CodeRunner {
   std::shared_ptr<Impl> impl_;
 };
 
-/// One program in one sandbox that is gone after it.
+/// Runs one program in a sandbox that is destroyed afterwards.
 class CLOCHE_API OneShot {
  public:
-  /// Languages and defaults of OneShotOptions.
+  /// Uses the defaults of OneShotOptions.
   explicit OneShot(const Manager& manager);
-  /// With its own runtime and patience.
+  /// Uses the given runtime and timeouts.
   OneShot(const Manager& manager, OneShotOptions options);
   OneShot(OneShot&&) noexcept;
   ~OneShot();
 
-  /// Throws when Cloche could not do its work: no such image, no engine, the sandbox lost.
+  /// Runs a command. Throws if Cloche could not do its work: no such image, no engine, or the sandbox was lost.
   Task<OneShotResult> run(OneShotRequest request);
-  /// Throws SandboxNotFoundError or SandboxArgumentError for a language that is not known, SandboxUnavailableError for
-  /// one that has no sandbox.
+  /// Runs source code. Throws SandboxNotFoundError or SandboxArgumentError for an unknown language and
+  /// SandboxUnavailableError for a language without a sandbox.
   Task<OneShotResult> run_code(OneShotCode code);
 
   struct CLOCHE_LOCAL Impl;
@@ -55,28 +56,28 @@ class CLOCHE_API OneShot {
   std::shared_ptr<Impl> impl_;
 };
 
-/// A sandbox as the autograder's clients know it. See cloche/sandbox_container.hpp.
+/// A sandbox with the interface of the autograder. See cloche/sandbox_container.hpp.
 class CLOCHE_API SandboxContainer {
  public:
-  /// Once the sandbox is given back or destroyed, every call throws SandboxLostError.
+  /// When the sandbox is released or destroyed, every call throws SandboxLostError.
   explicit SandboxContainer(Sandbox& sandbox);
-  /// With a language and a port for what it is asked.
+  /// Also sets the language and the port of the application.
   SandboxContainer(Sandbox& sandbox, const ContainerOptions& options);
   SandboxContainer(SandboxContainer&&) noexcept;
   ~SandboxContainer();
 
-  /// Files into the work directory, which no name can leave.
+  /// Writes files to the work directory. Names cannot lead out of it.
   Task<> prepare_workdir(FileTree files);
-  /// Files into /tmp. When one target escapes, none is written.
+  /// Writes files to /tmp. If one target leads out of it, nothing is written.
   Task<> inject_assets(std::vector<Asset> assets);
-  /// See the blocking one, in cloche/sandbox_container.hpp.
+  /// See the blocking version in cloche/sandbox_container.hpp.
   Task<CommandResponse> run_command(std::string command, CommandOptions options);
-  /// See the blocking one, in cloche/sandbox_container.hpp.
+  /// See the blocking version in cloche/sandbox_container.hpp.
   Task<CommandResponse> run_commands(std::vector<std::string> lines, std::optional<std::string> program,
                                      CommandOptions options);
-  /// See the blocking one, in cloche/sandbox_container.hpp.
+  /// See the blocking version in cloche/sandbox_container.hpp.
   Task<ExtractedFile> extract_file(std::string path, Bytes most = mib(1));
-  /// HTTP to an application in the sandbox, network or not.
+  /// Sends an HTTP request to an application in the sandbox. This works without a network.
   Task<AppResponse> make_request(AppRequest request);
 
   struct CLOCHE_LOCAL Impl;

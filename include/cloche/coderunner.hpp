@@ -1,6 +1,7 @@
 /// @file
-/// The quiz's sandboxed code runner over Cloche, for plain blocking code: the names, defaults and messages of its C#
-/// records, spelled as in C++. It is a view of OneShot (cloche/runner.hpp), which new programs use as it is.
+/// The quiz's sandboxed code runner on top of Cloche, for blocking code. It has the names, defaults and messages of the
+/// original C# records, in C++ spelling. It is a view of OneShot (cloche/runner.hpp); new programs should use OneShot
+/// directly.
 ///
 ///     cloche::Manager manager({.engine = options});
 ///     cloche::coderunner::CodeRunnerFactory factory(manager);
@@ -8,8 +9,8 @@
 ///     auto result = runner.run_code("print(input())", {.input = {"hello"}});
 ///     // result.success, result.output == "hello"
 ///
-/// How a program ended is a result; an exception means that there is none. A language without a sandbox is refused, and
-/// never run outside of one.
+/// How a program ended is a result; an exception means that there is no result. A language without a sandbox is refused
+/// and never runs outside of a sandbox.
 #pragma once
 
 #include <cstdint>
@@ -25,91 +26,92 @@
 
 namespace cloche::coderunner {
 
-/// One program, run once.
+/// One program to run once.
 struct SandboxRequest {
-  std::string docker_image;            ///< on oci the default image of Python stands for the host's own /usr
-  std::string command;                 ///< found in the sandbox's PATH; `python` is `python3` where there is no other
-  std::vector<std::string> arguments;  ///< behind the command, an argument each
-  std::string code_file_path;          ///< on the host; the sandbox has a copy of the same name
-  std::string container_work_dir;      ///< where that copy is and the program starts
-  std::vector<std::string> input;      ///< lines of stdin, newlines between them
-  std::int64_t timeout_seconds = 10;   ///< until the program is ended
-  std::int64_t memory_limit_bytes = 128L * 1024 * 1024;  ///< the sandbox has 256 MiB more, for the runtime around it
-  std::int64_t cpu_quota = 50'000;                       ///< microseconds in 100 ms: 50000 is half a core
+  std::string docker_image;  ///< The image. On oci, the default image of Python means the host's own /usr.
+  std::string command;  ///< The program, found in the sandbox's PATH. `python` means `python3` if there is no `python`.
+  std::vector<std::string> arguments;  ///< The arguments after the command.
+  std::string code_file_path;          ///< The code file on the host. The sandbox gets a copy with the same name.
+  std::string container_work_dir;      ///< The directory of that copy, in which the program starts.
+  std::vector<std::string> input;      ///< The lines of stdin, separated by newlines.
+  std::int64_t timeout_seconds = 10;   ///< The time limit.
+  /// The memory limit of the program. The sandbox gets 256 MiB more, for the runtime.
+  std::int64_t memory_limit_bytes = 128L * 1024 * 1024;
+  std::int64_t cpu_quota = 50'000;  ///< CPU time in microseconds per 100 ms: 50000 is half a core.
 };
 
-/// How the program ended: the output of a success, the error of a failure; the other is unset.
+/// How the program ended: the output of a success or the error of a failure. The other one is unset.
 struct SandboxResult {
-  bool success = false;               ///< exit code 0
-  std::optional<std::string> output;  ///< stdout, trimmed
-  std::optional<std::string> error;   ///< stderr, trimmed, or stdout when there is none; or `Execution timed out`
-  bool timed_out = false;             ///< it ran longer than it may
+  bool success = false;               ///< True if the exit code was 0.
+  std::optional<std::string> output;  ///< Trimmed stdout.
+  std::optional<std::string> error;   ///< Trimmed stderr, or stdout if stderr is empty, or `Execution timed out`.
+  bool timed_out = false;             ///< True if the program exceeded its time limit.
 };
 
-/// The same for a caller who gave nothing but code.
+/// The result for a caller that only passed code.
 struct CodeRunnerResult {
-  bool success = false;               ///< exit code 0
-  std::optional<std::string> output;  ///< of a success
-  std::optional<std::string> error;   ///< of a failure
+  bool success = false;               ///< True if the exit code was 0.
+  std::optional<std::string> output;  ///< The output of a success.
+  std::optional<std::string> error;   ///< The error of a failure.
 };
 
-/// What a result is to have, and what the program reads.
+/// What the result contains, and what the program reads.
 struct CodeRunnerOptions {
-  bool contain_output = true;      ///< off: the result has no output
-  bool contain_error = true;       ///< off: the result has no error
-  std::vector<std::string> input;  ///< lines of stdin, newlines between them
+  bool contain_output = true;      ///< False: the result has no output.
+  bool contain_error = true;       ///< False: the result has no error.
+  std::vector<std::string> input;  ///< The lines of stdin, separated by newlines.
 };
 
-/// There is no result at all.
+/// Thrown when there is no result.
 class CLOCHE_API CodeRunnerException : public std::runtime_error {
  public:
-  /// With these words.
+  /// Creates an exception with this message.
   explicit CodeRunnerException(const std::string& message = "Failed to run code") : std::runtime_error(message) {}
 };
 
-/// A language that the configuration has no sandbox for.
+/// Thrown for a language that the configuration has no sandbox for.
 class CLOCHE_API UnsupportedLanguageException : public CodeRunnerException {
  public:
-  /// `The programming language 'x' is not currently supported.`
+  /// The message is `The programming language 'x' is not currently supported.`
   explicit UnsupportedLanguageException(const std::string& language)
       : CodeRunnerException("The programming language '" + language + "' is not currently supported.") {}
 };
 
-/// How source becomes a program. In the arguments {filename} stands for the code's file.
+/// How source code becomes a program. In the arguments, {filename} is replaced by the name of the code file.
 struct CLOCHE_API LanguageSandboxConfig {
-  std::string docker_image;                                     ///< as SandboxRequest::docker_image
-  std::string command;                                          ///< as SandboxRequest::command
-  std::string file_extension;                                   ///< with its dot
-  std::vector<std::string> argument_template = {"{filename}"};  ///< an argument each
-  std::optional<std::string> code_prefix = std::nullopt;        ///< put in front of the source
+  std::string docker_image;                                     ///< See SandboxRequest::docker_image.
+  std::string command;                                          ///< See SandboxRequest::command.
+  std::string file_extension;                                   ///< The file name extension, including its dot.
+  std::vector<std::string> argument_template = {"{filename}"};  ///< The arguments, each with placeholders.
+  std::optional<std::string> code_prefix = std::nullopt;        ///< Text that is inserted before the source.
 
-  /// The arguments for a file of that name.
+  /// Returns the arguments for a file name.
   std::vector<std::string> get_arguments(const std::string& filename) const;
-  /// The source as it is run.
+  /// Returns the source with the prefix.
   std::string prepare_code(const std::string& code) const;
 };
 
-/// The two languages that it ships: `CSharp` and `Python`.
+/// The two built-in languages, `CSharp` and `Python`.
 CLOCHE_API std::map<std::string, LanguageSandboxConfig> default_language_configs();
 
-/// All that a runner is made with.
+/// The configuration of runners.
 struct SandboxConfiguration {
-  /// Where code is written before it runs. Made if it is not there; must be a directory of this user's alone.
+  /// The directory for code files. It is created if necessary and must belong to this user only.
   std::string temp_code_path = "/tmp/code";
-  std::int64_t timeout_seconds = 10;                     ///< as SandboxRequest::timeout_seconds
-  std::int64_t memory_limit_bytes = 128L * 1024 * 1024;  ///< as SandboxRequest::memory_limit_bytes
-  /// By name; names match whatever their case.
+  std::int64_t timeout_seconds = 10;                     ///< See SandboxRequest::timeout_seconds.
+  std::int64_t memory_limit_bytes = 128L * 1024 * 1024;  ///< See SandboxRequest::memory_limit_bytes.
+  /// The languages by name. Names are case-insensitive.
   std::map<std::string, LanguageSandboxConfig> language_configs = default_language_configs();
 };
 
-/// Makes a sandbox, runs one program in it, and removes it. The manager must not be shut down meanwhile; it needs no
-/// pools. Calls may come from any thread, several at once.
+/// Creates a sandbox, runs one program in it, and removes it. The manager must not be shut down while calls run; it
+/// needs no pools. Calls may come from several threads at once.
 class CLOCHE_API DockerSandbox {
  public:
-  /// The manager's engine makes the sandboxes, whatever its backend.
+  /// Uses the engine of the manager, with any backend.
   explicit DockerSandbox(const Manager& manager, OneShotOptions options = {});
 
-  /// Throws SandboxError when there is no sandbox to be had, or CodeRunnerException when the code cannot be read.
+  /// Throws SandboxError if no sandbox is available, or CodeRunnerException if the code cannot be read.
   SandboxResult execute(const SandboxRequest& request);
 
   struct CLOCHE_LOCAL Impl;
@@ -118,15 +120,15 @@ class CLOCHE_API DockerSandbox {
   std::shared_ptr<Impl> impl_;
 };
 
-/// Code to result, in one language.
+/// Runs code in one language.
 class CLOCHE_API SandboxedCodeRunner {
  public:
-  /// UnsupportedLanguageException where the configuration has no sandbox for it.
+  /// Throws UnsupportedLanguageException if the configuration has no sandbox for the language.
   SandboxedCodeRunner(DockerSandbox sandbox, const SandboxConfiguration& configuration, const std::string& language);
 
-  /// As the configuration spells it.
+  /// Returns the name of the language as the configuration spells it.
   const std::string& language() const { return language_; }
-  /// Writes the code to a file of its own below temp_code_path, runs it, and removes the file.
+  /// Writes the code to a new file below temp_code_path, runs it, and removes the file.
   CodeRunnerResult run_code(const std::string& code, const CodeRunnerOptions& options = {});
 
  private:
@@ -136,14 +138,14 @@ class CLOCHE_API SandboxedCodeRunner {
   LanguageSandboxConfig config_;
 };
 
-/// Makes runners by language.
+/// Creates runners by language.
 class CLOCHE_API CodeRunnerFactory {
  public:
-  /// Runners share the manager's engine.
+  /// All runners share the engine of the manager.
   explicit CodeRunnerFactory(const Manager& manager, SandboxConfiguration configuration = {},
                              OneShotOptions options = {});
 
-  /// UnsupportedLanguageException where the configuration has no sandbox for it.
+  /// Throws UnsupportedLanguageException if the configuration has no sandbox for the language.
   SandboxedCodeRunner create(const std::string& language) const;
 
  private:

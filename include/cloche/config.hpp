@@ -1,5 +1,5 @@
 /// @file
-/// Options from a configuration file.
+/// Reads options from a configuration file.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace cloche {
 
-/// Reads `cloche.yml`, or the autograder's `sandbox_config.yml`, and this process's environment over it; see
-/// docs/configuration.md. An empty path: the file that CLOCHE_CONFIG names, else /etc/cloche/cloche.yml, and if that is
-/// not there, the defaults. Throws SandboxArgumentError with file, line and key, or SandboxNotFoundError.
+/// Reads `cloche.yml`, or the autograder's `sandbox_config.yml`, and applies the environment of this process; see
+/// docs/configuration.md. An empty path means the file in CLOCHE_CONFIG, or else /etc/cloche/cloche.yml, or else the
+/// defaults. Throws SandboxArgumentError with file, line and key, or SandboxNotFoundError.
 CLOCHE_API ManagerOptions load_config(const std::string& path = {});
 
 }  // namespace cloche

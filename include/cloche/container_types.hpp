@@ -1,5 +1,5 @@
 /// @file
-/// What a SandboxContainer is asked and what it answers; see cloche/sandbox_container.hpp.
+/// Requests and responses of a SandboxContainer; see cloche/sandbox_container.hpp.
 #pragma once
 
 #include <chrono>
@@ -13,62 +13,62 @@
 
 namespace cloche {
 
-/// What a container is told of the program in it.
+/// Options of a container.
 struct ContainerOptions {
-  std::string language;       ///< whose own command "CMD" stands for; may be empty
-  std::uint16_t port = 8000;  ///< of the web application that make_request speaks to
+  std::string language;       ///< The language whose command replaces "CMD". May be empty.
+  std::uint16_t port = 8000;  ///< The port of the web application that make_request connects to.
 };
 
-/// Of one command.
+/// Options of one command.
 struct CommandOptions {
-  std::chrono::milliseconds timeout = std::chrono::seconds(30);  ///< until it is ended
-  std::string work_dir;                                          ///< empty: the sandbox's own
+  std::chrono::milliseconds timeout = std::chrono::seconds(30);  ///< The time limit.
+  std::string work_dir;  ///< The working directory. Empty: the work directory of the sandbox.
 };
 
 /// How a command ended.
 struct CommandResponse {
-  std::string out;                             ///< what it printed on stdout
-  std::string err;                             ///< what it printed on stderr
-  int exit_code = 0;                           ///< 124 after a timeout, -1 when Cloche failed
-  std::chrono::microseconds execution_time{};  ///< from its start to its end
-  Category category = Category::success;       ///< as the autograder counts it
-  Cause cause = Cause::none;                   ///< why, precisely
-  bool truncated = false;                      ///< not all it printed is here
+  std::string out;                             ///< What it wrote to stdout.
+  std::string err;                             ///< What it wrote to stderr.
+  int exit_code = 0;                           ///< The exit code: 124 after a timeout, -1 if Cloche failed.
+  std::chrono::microseconds execution_time{};  ///< The time from its start to its end.
+  Category category = Category::success;       ///< The category in the autograder's terms.
+  Cause cause = Cause::none;                   ///< The precise cause.
+  bool truncated = false;                      ///< True if the output is incomplete.
 };
 
 /// A file of the sandbox.
 struct ExtractedFile {
-  std::string path;                 ///< as it was asked for
-  std::string content;              ///< its bytes
-  std::uint64_t size = 0;           ///< how many there are
-  std::optional<std::string> text;  ///< the same, if it is UTF-8
-  std::string encoding;             ///< "utf-8", or empty when it is none
+  std::string path;                 ///< The requested path.
+  std::string content;              ///< The bytes of the file.
+  std::uint64_t size = 0;           ///< The number of bytes.
+  std::optional<std::string> text;  ///< The content if it is valid UTF-8.
+  std::string encoding;             ///< "utf-8", or empty if the content is not UTF-8.
 };
 
-/// In their order; a name may come twice.
+/// Names and values in order. A name may occur more than once.
 using NameValues = std::vector<std::pair<std::string, std::string>>;
 
 /// One HTTP request to the application in the sandbox.
 struct AppRequest {
-  std::string method = "GET";       ///< any that HTTP knows
-  std::string endpoint = "/";       ///< a path with or without a query, or http://localhost:PORT/…
-  NameValues params;                ///< into the query
-  NameValues headers;               ///< beside those that the body needs
-  std::optional<std::string> json;  ///< JSON text
-  NameValues form;                  ///< where there is no json
-  std::string data;                 ///< where there is neither: the body as it is
-  std::chrono::milliseconds timeout = std::chrono::seconds(5);  ///< for the whole answer
-  Bytes most = mib(16);                                         ///< of the answer's body; a longer one is an error
+  std::string method = "GET";       ///< Any HTTP method.
+  std::string endpoint = "/";       ///< A path with or without a query, or http://localhost:PORT/….
+  NameValues params;                ///< Parameters to add to the query.
+  NameValues headers;               ///< Additional header fields.
+  std::optional<std::string> json;  ///< A JSON body.
+  NameValues form;                  ///< A form body, used if there is no json.
+  std::string data;                 ///< The body as bytes, used if there is neither json nor form.
+  std::chrono::milliseconds timeout = std::chrono::seconds(5);  ///< The time limit for the whole response.
+  Bytes most = mib(16);  ///< The limit of the response body. A longer body is an error.
 };
 
-/// What the application answered.
+/// The response of the application.
 struct AppResponse {
-  unsigned status_code = 0;  ///< of HTTP
-  std::string reason;        ///< the words behind the status
-  NameValues headers;        ///< as they came
-  std::string content;       ///< the body
+  unsigned status_code = 0;  ///< The HTTP status.
+  std::string reason;        ///< The reason phrase of the status.
+  NameValues headers;        ///< The header fields as received.
+  std::string content;       ///< The body.
 
-  /// It was not refused.
+  /// Returns true if the status is below 400.
   bool ok() const { return status_code < 400; }
 };
 

@@ -1,5 +1,5 @@
 /// @file
-/// What an engine is made with.
+/// Options of an engine.
 #pragma once
 
 #include <map>
@@ -8,37 +8,39 @@
 
 namespace cloche {
 
-/// What makes sandboxes: an OCI runtime, without a daemon, or a Docker engine.
+/// What creates sandboxes: an OCI runtime without a daemon, or a Docker engine.
 enum class BackendKind { oci, docker };
 
-/// Where an engine keeps its things, and whose they are.
+/// The directories and the identity of an engine.
 struct EngineOptions {
-  BackendKind backend = BackendKind::oci;     ///< what makes the sandboxes
-  std::string state_dir = "/var/lib/cloche";  ///< root filesystems, images, the agent
-  std::string run_dir = "/run/cloche";        ///< what is gone after a reboot
-  /// Names an owner of sandboxes in `state_dir`, held by one process at a time: letters, digits and '-'. Empty: an
-  /// owner of this engine alone: its sandboxes end with it, if it is killed with the next engine of the same `run_dir`.
+  BackendKind backend = BackendKind::oci;     ///< What creates the sandboxes.
+  std::string state_dir = "/var/lib/cloche";  ///< Directory for root filesystems, images and the agent.
+  std::string run_dir = "/run/cloche";        ///< Directory for state that does not survive a reboot.
+  /// The name of an owner of sandboxes in `state_dir`: letters, digits and '-'. One process at a time can use it.
+  /// Empty: a private owner; its sandboxes are removed with this engine or, after a crash, by the next engine with this
+  /// `run_dir`.
   std::string instance;
 
-  /// oci: paths of runtimes by name. A known name (crun, runc, runsc) is not searched for any more; any other name adds
-  /// a runtime that a spec can ask for, whose kind its `--version` tells.
+  /// oci: paths of runtimes by name. A known name (crun, runc, runsc) is then not searched in PATH. Any other name adds
+  /// a runtime that specs can use; its kind is detected from its `--version`.
   std::map<std::string, std::string> runtimes;
 
-  /// Docker. Empty: DOCKER_HOST, DOCKER_TLS_VERIFY and DOCKER_CERT_PATH, else the engine's usual socket.
+  /// docker: address of the engine. Empty: DOCKER_HOST, DOCKER_TLS_VERIFY and DOCKER_CERT_PATH, or else the usual
+  /// socket.
   std::string docker_host;
-  /// For bind mounts when Cloche itself runs in a container: its paths to the host's, the longest prefix wins.
+  /// Maps paths of Cloche to paths of the host for bind mounts, for a Cloche in a container. The longest prefix wins.
   std::map<std::string, std::string> host_path_map;
 };
 
-/// One thing that a host can or cannot do.
+/// One capability of a host.
 struct HostFinding {
-  std::string backend;  ///< whose finding it is: `oci` or `docker`
-  std::string name;     ///< of the thing
-  /// How it stands.
+  std::string backend;  ///< The backend it concerns: `oci` or `docker`.
+  std::string name;     ///< The name of the capability.
+  /// The state of the capability.
   enum class Level { good, warning, missing };
-  Level level = Level::good;  ///< how it stands
-  std::string detail;         ///< what was found
-  std::string advice;         ///< what to do about it, when it is not good
+  Level level = Level::good;  ///< The state of the capability.
+  std::string detail;         ///< What was found.
+  std::string advice;         ///< What to do about it, unless it is good.
 };
 
 }  // namespace cloche

@@ -1,5 +1,5 @@
 /// @file
-/// What the library throws. How a program ended is never thrown: that is an Outcome.
+/// Exceptions of the library. How a program ended is never an exception; it is an Outcome.
 #pragma once
 
 #include <stdexcept>
@@ -9,7 +9,7 @@
 
 namespace cloche {
 
-/// Cloche could not do its work. what() names the step, the thing and what to do about it.
+/// Cloche could not do its work. what() contains the step, the object and what to do about it.
 class CLOCHE_API SandboxError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -21,31 +21,31 @@ class CLOCHE_API SandboxTimeoutError : public SandboxError {
   using SandboxError::SandboxError;
 };
 
-/// A quota, a pool, a disk or another limit is used up.
+/// A quota, a pool, a disk or another limit is exhausted.
 class CLOCHE_API SandboxResourceError : public SandboxError {
  public:
   using SandboxError::SandboxError;
 };
 
-/// The named image, file, runtime or exec is not there.
+/// The image, file, runtime or program does not exist.
 class CLOCHE_API SandboxNotFoundError : public SandboxError {
  public:
   using SandboxError::SandboxError;
 };
 
-/// The call makes no sense as it is: a bad path, an absurd limit.
+/// The arguments of the call are invalid, such as a bad path or an impossible limit.
 class CLOCHE_API SandboxArgumentError : public SandboxError {
  public:
   using SandboxError::SandboxError;
 };
 
-/// The sandbox died or was destroyed meanwhile.
+/// The sandbox died or was destroyed.
 class CLOCHE_API SandboxLostError : public SandboxError {
  public:
   using SandboxError::SandboxError;
 };
 
-/// This host or engine cannot do it, or does not answer.
+/// This host or engine does not support the request, or does not respond.
 class CLOCHE_API SandboxUnavailableError : public SandboxError {
  public:
   using SandboxError::SandboxError;

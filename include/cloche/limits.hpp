@@ -1,5 +1,5 @@
 /// @file
-/// What a sandbox may use at most. A backend enforces every one of them or refuses to make the sandbox.
+/// Resource limits of a sandbox. A backend enforces every limit or refuses to create the sandbox.
 #pragma once
 
 #include <cstdint>
@@ -10,29 +10,29 @@
 
 namespace cloche {
 
-/// What one sandbox may use.
+/// Limits of one sandbox.
 struct Limits {
-  Bytes memory = mib(128);          ///< of everything in the sandbox, its tmpfs files included; never any swap
-  double cpus = 0.5;                ///< share of cpu time: 0.5 is half a core
-  std::uint32_t pids = 64;          ///< processes and threads; with crun and runc the agent's own included
-  Bytes file_size = mib(10);        ///< of one file a program writes
-  std::uint64_t open_files = 1024;  ///< of one process
-  Bytes work_dir = mib(64);         ///< of the work directory's tmpfs
-  Bytes tmp_dir = mib(32);          ///< of /tmp
-  Bytes shm_dir = mib(16);          ///< of /dev/shm
+  Bytes memory = mib(128);          ///< Memory of the whole sandbox, including its tmpfs files. Swap is never used.
+  double cpus = 0.5;                ///< Share of CPU time: 0.5 is half a core.
+  std::uint32_t pids = 64;          ///< Processes and threads. With crun and runc this includes those of the agent.
+  Bytes file_size = mib(10);        ///< Size of one file that a program writes.
+  std::uint64_t open_files = 1024;  ///< Open files of one process.
+  Bytes work_dir = mib(64);         ///< Size of the work directory's tmpfs.
+  Bytes tmp_dir = mib(32);          ///< Size of /tmp.
+  Bytes shm_dir = mib(16);          ///< Size of /dev/shm.
 };
 
-/// Those limits that can be changed while a sandbox lives, bound to one lease.
+/// The limits that can be changed for one lease of a running sandbox.
 struct CLOCHE_API LimitOverrides {
-  std::optional<Bytes> memory;              ///< see Limits
-  std::optional<double> cpus;               ///< see Limits
-  std::optional<std::uint32_t> pids;        ///< see Limits
-  std::optional<Bytes> file_size;           ///< see Limits
-  std::optional<std::uint64_t> open_files;  ///< see Limits
+  std::optional<Bytes> memory;              ///< See Limits.
+  std::optional<double> cpus;               ///< See Limits.
+  std::optional<std::uint32_t> pids;        ///< See Limits.
+  std::optional<Bytes> file_size;           ///< See Limits.
+  std::optional<std::uint64_t> open_files;  ///< See Limits.
 
-  /// None is set.
+  /// Returns true if no limit is set.
   bool empty() const { return !memory && !cpus && !pids && !file_size && !open_files; }
-  /// The limits, those that are set here in place of theirs.
+  /// Returns the given limits with the values that are set here.
   Limits over(Limits limits) const;
 };
 

@@ -1,10 +1,10 @@
 /// @file
-/// Warm pools for plain blocking code. Needs nothing but the C++ standard library in its headers.
+/// Warm pools for blocking code. The headers need only the C++ standard library.
 ///
 ///     cloche::Manager manager(cloche::load_config("cloche.yml"));
 ///     auto lease = manager.acquire("python");
 ///     auto result = lease->run({.argv = {"python3", "-c", "print(6 * 7)"}});
-///     // the sandbox goes back to its pool with the lease
+///     // the lease returns the sandbox to its pool
 ///
 /// Calls may come from any thread. Errors are thrown (cloche/errors.hpp).
 #pragma once
@@ -21,75 +21,76 @@
 
 namespace cloche {
 
-/// A sandbox lent by a pool. Given back when it goes, on exceptions too.
+/// A sandbox leased from a pool. The destructor returns it to the pool.
 class CLOCHE_API Lease {
  public:
-  /// The sandbox that is lent.
+  /// Returns the leased sandbox.
   Sandbox& operator*() { return sandbox_; }
-  /// The sandbox that is lent.
+  /// Returns the leased sandbox.
   Sandbox* operator->() { return &sandbox_; }
 
-  /// True when it still had the sandbox. Afterwards every call throws SandboxLostError.
+  /// Returns the sandbox to its pool. True if the lease still had it. Every call afterwards throws SandboxLostError.
   bool give_back();
-  /// For the poisoned: the sandbox is not used again.
+  /// Removes the sandbox, which is not used again. Use this if the sandbox may be damaged or compromised.
   bool destroy();
 
-  /// For Cloche's own use.
+  /// For internal use.
   explicit Lease(Sandbox sandbox) : sandbox_(std::move(sandbox)) {}
 
  private:
   Sandbox sandbox_;
 };
 
-/// What became of a sandbox that was given back or destroyed by name; see async::Returned.
+/// The result of releasing or destroying a sandbox; see async::Returned.
 enum class Returned { now, already, foreign };
 
-/// Pools by the name of their profile, or by another name for it. Has a thread of its own.
+/// Pools by the name or alias of their profile. The object has its own thread.
 class CLOCHE_API Manager {
  public:
-  /// Meets again or removes what an earlier process of the same instance left, and begins to fill the pools.
+  /// Takes over or removes what an earlier process of the same instance left, and starts to fill the pools.
   explicit Manager(ManagerOptions options);
   Manager(Manager&&) noexcept;
   /// Shuts down. What could not be removed is logged.
   ~Manager();
 
-  /// SandboxNotFoundError lists the pools there are; SandboxResourceError at the limit, SandboxTimeoutError after
-  /// waiting, SandboxUnavailableError after shutdown.
+  /// Leases a sandbox. Throws SandboxNotFoundError, which lists the existing pools, for an unknown pool;
+  /// SandboxResourceError at the limit; SandboxTimeoutError after waiting; SandboxUnavailableError after shutdown.
   Lease acquire(const std::string& profile, ClaimOptions options = {});
 
-  /// Lends a sandbox to `use` for as long as it runs.
+  /// Calls `use` with a leased sandbox and returns the sandbox afterwards.
   template <class Use>
   decltype(auto) with(const std::string& profile, ClaimOptions options, Use&& use) {
     Lease lease = acquire(profile, std::move(options));
     return std::forward<Use>(use)(*lease);
   }
-  /// The same with nothing bound.
+  /// The same without options.
   template <class Use>
   decltype(auto) with(const std::string& profile, Use&& use) {
     return with(profile, ClaimOptions(), std::forward<Use>(use));
   }
 
-  /// For callers that give back by hand. One that is forgotten comes back by running_timeout.
+  /// Leases a sandbox for callers that release it themselves. A forgotten one is taken back after running_timeout.
   std::shared_ptr<Sandbox> get(const std::string& profile, ClaimOptions options = {});
-  /// Gives it back; it is reset before anybody else has it.
+  /// Returns a sandbox to its pool. It is reset before it is leased again.
   Returned release(const std::string& profile, const std::shared_ptr<Sandbox>& sandbox);
-  /// It is not used again.
+  /// Removes a sandbox. It is not used again.
   Returned destroy(const std::string& profile, const std::shared_ptr<Sandbox>& sandbox);
 
-  /// By name.
+  /// Returns the names of the profiles.
   std::vector<std::string> profiles() const;
-  /// By profile.
+  /// Returns the statistics of every pool, by profile.
   std::map<std::string, PoolStats> stats() const;
-  /// From now on: too many that are idle go, too few are made.
+  /// Changes the options of a pool. Surplus idle sandboxes are removed and missing ones are created.
   void resize(const std::string& profile, PoolOptions options);
 
-  /// Nothing more is lent, leases have drain_timeout to end by themselves, then everything goes. Says what did not.
+  /// Stops leasing sandboxes, gives leases drain_timeout to end by themselves, then removes everything. Throws if
+  /// something could not be removed.
   void shutdown();
 
-  /// Waits for SIGTERM or SIGINT, shuts down, and says which it was; a second signal hastens. Other threads may go on
-  /// using the manager meanwhile.
+  /// Waits for SIGTERM or SIGINT, shuts down, and returns the signal number. A second signal skips the wait for leases.
+  /// Other threads may keep using the manager.
   int run_until_signalled();
-  /// The same beside the program's own work; afterwards the program ends by that signal.
+  /// Does the same in the background. After the shutdown the process ends by that signal.
   void shutdown_on_signals();
 
   struct CLOCHE_LOCAL Impl;

@@ -1,5 +1,5 @@
 /// @file
-/// What a manager of pools is made with.
+/// Options of a manager.
 #pragma once
 
 #include <chrono>
@@ -13,26 +13,25 @@
 
 namespace cloche {
 
-/// Who gets a manager's errors.
+/// Who sees the errors of a manager.
 enum class Callers {
-  trusted,    ///< whoever runs it: errors say why a sandbox could not be made
-  strangers,  ///< callers of a service: they learn nothing of the engine and the host; the log says why
+  trusted,    ///< The operator: errors contain the reason why a sandbox could not be created.
+  strangers,  ///< Clients of a service: errors contain nothing about the engine and the host. The reason is in the log.
 };
 
 /// Profiles, names and secrets of a manager.
 struct ManagerOptions {
-  EngineOptions engine;                        ///< what makes the sandboxes
-  std::vector<Profile> profiles;               ///< a pool each
-  std::map<std::string, std::string> aliases;  ///< other names, a language's say, to a profile's
-  std::string name_prefix = "cloche";          ///< sandboxes are called {prefix}-{profile}-{pool8}-{seq4}
-  /// All secrets there are, by name. Nothing is looked up in the environment: a program that wants a variable of its
-  /// environment as a secret puts it here.
+  EngineOptions engine;                        ///< What creates the sandboxes.
+  std::vector<Profile> profiles;               ///< The profiles. Each has a pool.
+  std::map<std::string, std::string> aliases;  ///< Other names for profiles, such as language names.
+  std::string name_prefix = "cloche";          ///< Sandboxes are named {prefix}-{profile}-{pool8}-{seq4}.
+  /// All secrets by name. The environment is not used: to use an environment variable as a secret, put its value here.
   std::map<std::string, std::string> secrets;
-  /// How many sandboxes of all pools together may be in the making, and how many on their way out, at the same time.
+  /// How many sandboxes of all pools may be created, and how many removed, at the same time.
   std::uint32_t max_making = 4;
-  std::uint32_t max_removing = 4;      ///< see max_making
-  Callers callers = Callers::trusted;  ///< who gets its errors
-  /// How long shutdown waits for leases to be given back before it ends them.
+  std::uint32_t max_removing = 4;      ///< See max_making.
+  Callers callers = Callers::trusted;  ///< Who sees the errors.
+  /// How long a shutdown waits for leases before it ends them.
   std::chrono::milliseconds drain_timeout{10'000};
 };
 

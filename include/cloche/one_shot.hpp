@@ -1,5 +1,5 @@
 /// @file
-/// One-shot runs: one program in one sandbox that is made for it, or claimed, and destroyed after it.
+/// One-shot runs: one program in one sandbox, which is created or claimed for it and destroyed afterwards.
 #pragma once
 
 #include <chrono>
@@ -12,53 +12,54 @@
 
 namespace cloche {
 
-/// One program, run once.
+/// One program to run once.
 struct OneShotRequest {
-  std::string image;                   ///< as in SandboxSpec; a sandbox is made from it
-  std::string profile;                 ///< instead: a sandbox is claimed from this pool
-  std::string command;                 ///< the program, found in PATH where it has no slash
-  std::vector<std::string> arguments;  ///< behind the command, an argument each
-  std::string code_file;               ///< what the code is called in the work directory; empty: there is none
-  std::string code;                    ///< what `code_file` holds
-  std::string work_dir = "/sandbox";   ///< where the code is and the program starts; a pool's sandbox has its own
-  std::vector<std::string> input;      ///< stdin: these lines, newlines between them
-  std::chrono::milliseconds timeout = std::chrono::seconds(10);  ///< until the program is ended
-  Bytes memory = mib(128);                                       ///< of the whole sandbox
-  double cpus = 0.5;                                             ///< share of cpu time: 0.5 is half a core
-  std::map<std::string, std::string> env;                        ///< beside what every program has; see ExecSpec::env
+  std::string image;                   ///< The image to create a sandbox from; see SandboxSpec.
+  std::string profile;                 ///< Instead of an image: the pool to claim a sandbox from.
+  std::string command;                 ///< The program, found in PATH if it has no slash.
+  std::vector<std::string> arguments;  ///< The arguments after the command.
+  std::string code_file;               ///< The name of the code file in the work directory. Empty: no code file.
+  std::string code;                    ///< The content of `code_file`.
+  /// The directory of the code, in which the program starts. Sandboxes of a pool have their own.
+  std::string work_dir = "/sandbox";
+  std::vector<std::string> input;                                ///< The lines of stdin, separated by newlines.
+  std::chrono::milliseconds timeout = std::chrono::seconds(10);  ///< The time limit.
+  Bytes memory = mib(128);                                       ///< The memory limit of the whole sandbox.
+  double cpus = 0.5;                                             ///< Share of CPU time: 0.5 is half a core.
+  std::map<std::string, std::string> env;                        ///< Additional variables; see ExecSpec::env.
 };
 
-/// The same by language: what is not set is the language's own, then the values above.
+/// Source code to run once. Unset values come from the language, then from the defaults above.
 struct OneShotCode {
-  std::string language;                              ///< its name or another name for it, whatever the case
-  std::string code;                                  ///< the source
-  std::vector<std::string> input;                    ///< as above
-  std::optional<std::chrono::milliseconds> timeout;  ///< of the run; compiling has its own
-  std::optional<Bytes> memory;                       ///< of the run; compiling has its own
-  double cpus = 0.5;                                 ///< as above
+  std::string language;                              ///< The name or alias of the language, case-insensitive.
+  std::string code;                                  ///< The source code.
+  std::vector<std::string> input;                    ///< The lines of stdin, separated by newlines.
+  std::optional<std::chrono::milliseconds> timeout;  ///< The time limit of the run. The compile step has its own.
+  std::optional<Bytes> memory;                       ///< The memory limit of the run. The compile step has its own.
+  double cpus = 0.5;                                 ///< Share of CPU time: 0.5 is half a core.
 };
 
 /// How a one-shot run ended.
 struct OneShotResult {
-  bool success = false;    ///< exit code 0
-  std::string output;      ///< of a success: stdout, trimmed
-  std::string error;       ///< of a failure: stderr, trimmed, or stdout when there is none; or "Execution timed out"
-  bool timed_out = false;  ///< it ran longer than allowed
-  Category category = Category::success;  ///< as a CodeRunner counts it
-  Cause cause = Cause::none;              ///< why, precisely
-  Outcome outcome;                        ///< of the last step that ran
-  bool sandboxed = true;                  ///< false only with OneShotOptions::allow_unsandboxed
-  std::string warning;                    ///< what the caller should worry about; empty: nothing
-  bool truncated = false;                 ///< not all it printed is here
+  bool success = false;    ///< True if the exit code was 0.
+  std::string output;      ///< Of a success: trimmed stdout.
+  std::string error;       ///< Of a failure: trimmed stderr, or stdout if stderr is empty, or "Execution timed out".
+  bool timed_out = false;  ///< True if the program exceeded its time limit.
+  Category category = Category::success;  ///< The category, as in a CodeRunner report.
+  Cause cause = Cause::none;              ///< The precise cause.
+  Outcome outcome;                        ///< The outcome of the last step that ran.
+  bool sandboxed = true;                  ///< False only with OneShotOptions::allow_unsandboxed.
+  std::string warning;                    ///< A warning for the caller. Empty: none.
+  bool truncated = false;                 ///< True if the output is incomplete.
 };
 
-/// How one-shot runs are made.
+/// Options of one-shot runs.
 struct OneShotOptions {
-  std::string runtime = "auto";  ///< of the sandboxes that are made; see SandboxSpec
-  /// A language that has no sandbox runs on the host itself, as nobody, without any limit but time and output. Off: it
-  /// is refused.
+  std::string runtime = "auto";  ///< The runtime of created sandboxes; see SandboxSpec.
+  /// Runs code in a language that has no sandbox on the host, as user nobody, limited only in time and output. False:
+  /// such code is refused.
   bool allow_unsandboxed = false;
-  /// How long after a program's own timeout its sandbox is given up.
+  /// How long to wait for a sandbox after the program's time limit has passed.
   std::chrono::milliseconds outer_timeout = std::chrono::seconds(15);
 };
 

@@ -1,10 +1,10 @@
 /// @file
-/// Programs that one talks with, or that stay in the background, for plain blocking code.
+/// Interactive and background programs, for blocking code.
 ///
 ///     cloche::ExecSpec adder{.argv = {"python3", "-uc", source}, .stdin_mode = cloche::Stdin::stream};
 ///     cloche::Process process(sandbox, adder);
 ///     process.write_stdin("1 2 3\n");
-///     auto piece = process.next();       // output, or in the end the outcome
+///     auto piece = process.next();       // output, or at the end the outcome
 ///
 /// Calls may come from any thread: one may read while another writes. Errors are thrown (cloche/errors.hpp).
 #pragma once
@@ -21,39 +21,40 @@
 
 namespace cloche {
 
-/// Bytes a program printed, or wrote to its event descriptor.
+/// Bytes that a program wrote to stdout, stderr or its event descriptor.
 struct ProcessOutput {
-  /// stdout, stderr or the event descriptor.
+  /// Stdout, stderr or the event descriptor.
   enum class Source { out, err, event };
-  Source source = Source::out;  ///< where they were written to
-  std::string bytes;            ///< as they came; a piece may end anywhere
+  Source source = Source::out;  ///< Where the bytes were written to.
+  std::string bytes;  ///< The bytes as they arrived. A piece may end anywhere, even in the middle of a character.
 };
 
-/// One running program. Destroying it before its end stops the program, unless it runs in the background. It must not
-/// outlive its sandbox.
+/// One running program. Destroying the object stops the program, unless it runs in the background. It must not outlive
+/// its sandbox.
 class CLOCHE_API Process {
  public:
-  /// Starts it. Stdin is closed or a stream; only Sandbox::run() takes bytes.
+  /// Starts a program. Its stdin must be closed or a stream; only Sandbox::run() accepts bytes.
   Process(Sandbox& sandbox, ExecSpec spec);
-  /// A program in the background: output kept so far, what follows, and the outcome. When there is none of that id,
-  /// next() throws SandboxNotFoundError.
+  /// Attaches to a background program: returns the output kept so far, further output, and the outcome. If no program
+  /// has this id, next() throws SandboxNotFoundError.
   static Process attach(Sandbox& sandbox, std::uint64_t background_id);
 
-  /// Waits for the next output, or for the outcome, after which there is nothing more.
+  /// Waits for the next output or the outcome. Nothing follows the outcome.
   std::variant<ProcessOutput, Outcome> next();
-  /// To the end. The result has the output that next() has not given yet.
+  /// Waits for the end. The result contains the output that next() has not returned yet.
   RunResult wait();
-  /// For Stdin::stream. Returns when all of it is on its way; waits while the program does not read.
+  /// Sends input to a program started with Stdin::stream. Returns when all of it was sent; waits while the program does
+  /// not read.
   void write_stdin(std::string bytes);
-  /// The program reads the end of its input.
+  /// Closes the input of the program.
   void close_stdin();
-  /// To the program's process group.
+  /// Sends a signal to the process group of the program.
   void signal(int number);
-  /// Of the program's terminal, where it has one.
+  /// Changes the size of the program's terminal, if it has one.
   void resize(TerminalSize size);
-  /// Ends the whole tree of the program; its outcome says `cancelled`.
+  /// Stops the whole process tree of the program. Its outcome is `cancelled`.
   void stop();
-  /// To find it again with attach(); 0 for a program in the foreground.
+  /// Returns the id for attach(), or 0 for a foreground program.
   std::uint64_t background_id() const;
 
   struct CLOCHE_LOCAL Impl;
@@ -66,15 +67,15 @@ class CLOCHE_API Process {
   std::unique_ptr<Impl> impl_;
 };
 
-/// A program that runs, or has run, in the background.
+/// A program that is running, or has run, in the background.
 struct BackgroundProcess {
-  std::uint64_t id = 0;             ///< for Process::attach
-  std::vector<std::string> argv;    ///< what was started
-  bool running = false;             ///< false: it has ended, and who attaches is told how
-  std::chrono::milliseconds age{};  ///< since it was started
+  std::uint64_t id = 0;             ///< The id for Process::attach.
+  std::vector<std::string> argv;    ///< The command that was started.
+  bool running = false;             ///< False if the program has ended. Attaching to it returns its outcome.
+  std::chrono::milliseconds age{};  ///< Time since the start of the program.
 };
 
-/// What Lifetime::background has started since the sandbox was made or reset.
+/// Lists the programs started with Lifetime::background since the sandbox was created or reset.
 CLOCHE_API std::vector<BackgroundProcess> background_processes(Sandbox& sandbox);
 
 }  // namespace cloche

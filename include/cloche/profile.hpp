@@ -16,104 +16,107 @@
 
 namespace cloche {
 
-/// What a claim does when every sandbox is lent and the pool may not make another.
+/// What a claim does if every sandbox is in use and the pool is at its limit.
 enum class AtLimit { wait, fail };
 
-/// What happens to a sandbox that is given back. Whatever is chosen, it never serves another tenant.
+/// What happens to a returned sandbox. In every case it never serves another tenant.
 enum class Reuse {
-  reset,  ///< made as good as new, proved, and lent again
-  never,  ///< destroyed and replaced
+  reset,  ///< It is reset, verified, and leased again.
+  never,  ///< It is destroyed and replaced.
 };
 
-/// How many sandboxes there are, and for how long.
+/// How many sandboxes a pool has, and for how long.
 struct PoolOptions {
-  std::uint32_t pool_size = 3;     ///< kept warm: ready to be lent at once
-  std::uint32_t scale_limit = 10;  ///< there are never more, lent or not, being made or being removed
-  /// Lent to one tenant at a time; unset: all of them.
+  std::uint32_t pool_size = 3;     ///< The number of idle sandboxes that are kept ready.
+  std::uint32_t scale_limit = 10;  ///< The limit of all sandboxes, including those being created and removed.
+  /// The limit of sandboxes leased to one tenant at a time. Unset: no limit per tenant.
   std::optional<std::uint32_t> tenant_limit;
-  std::chrono::milliseconds idle_timeout{600'000};     ///< until one that is idle beyond pool_size is removed
-  std::chrono::milliseconds running_timeout{120'000};  ///< until a lease ends by force
-  std::uint32_t max_uses = 50;                         ///< until a sandbox is replaced
-  Reuse reuse = Reuse::reset;                          ///< what happens to one that is given back
-  AtLimit at_limit = AtLimit::wait;                    ///< of claims that do not say
-  std::chrono::milliseconds wait_timeout{30'000};      ///< of a claim that waits
-  std::uint32_t max_waiting = 1000;                    ///< claims in the queue; one more is refused at once
-  std::chrono::milliseconds reset_timeout{5'000};      ///< until a sandbox that does not get clean is destroyed
-  std::chrono::milliseconds health_interval{15'000};   ///< between two looks at an idle sandbox
+  std::chrono::milliseconds idle_timeout{600'000};     ///< Idle time after which a sandbox beyond pool_size is removed.
+  std::chrono::milliseconds running_timeout{120'000};  ///< The time after which a lease is ended by force.
+  std::uint32_t max_uses = 50;                         ///< The number of uses after which a sandbox is replaced.
+  Reuse reuse = Reuse::reset;                          ///< What happens to a returned sandbox.
+  AtLimit at_limit = AtLimit::wait;                    ///< The default for claims.
+  std::chrono::milliseconds wait_timeout{30'000};      ///< How long a claim waits.
+  std::uint32_t max_waiting = 1000;  ///< The limit of waiting claims. Further claims fail immediately.
+  /// The time after which a sandbox that cannot be reset is destroyed.
+  std::chrono::milliseconds reset_timeout{5'000};
+  std::chrono::milliseconds health_interval{15'000};  ///< The interval between health checks of an idle sandbox.
 };
 
-/// A Python interpreter that is kept ready in each sandbox, these modules imported; see ExecSpec::zygote.
+/// A Python interpreter with imported modules that is kept ready in each sandbox; see ExecSpec::zygote.
 struct ZygoteSpec {
-  std::string name = "python";          ///< what ExecSpec::zygote calls it
-  std::string interpreter = "python3";  ///< found in the sandbox's PATH
-  std::vector<std::string> imports;     ///< modules
+  std::string name = "python";          ///< The name for ExecSpec::zygote.
+  std::string interpreter = "python3";  ///< The interpreter, found in the sandbox's PATH.
+  std::vector<std::string> imports;     ///< The modules to import.
 };
 
 /// A named kind of sandbox and its pool.
 struct Profile {
-  std::string name;     ///< letters, digits, '_' and '-'
-  SandboxSpec sandbox;  ///< what each is made from
-  /// Those of the sandbox's limits that stand over what a language brings: the ones its configuration names.
+  std::string name;     ///< The name: letters, digits, '_' and '-'.
+  SandboxSpec sandbox;  ///< The spec of each sandbox.
+  /// The limits that the configuration sets. They take precedence over those of a language.
   LimitOverrides limits_set;
-  PoolOptions pool;                      ///< how many are kept
-  std::vector<ZygoteSpec> zygotes;       ///< kept ready in each
-  std::optional<ScriptHarness> scripts;  ///< kept ready for run_script()
-  /// For every program run in a lease. None of it is in the sandbox's own configuration.
+  PoolOptions pool;                      ///< The options of the pool.
+  std::vector<ZygoteSpec> zygotes;       ///< The zygotes that are kept ready in each sandbox.
+  std::optional<ScriptHarness> scripts;  ///< The harness that is kept ready for run_script().
+  /// The environment of every program that runs in a lease. It is not part of the sandbox's own configuration.
   std::map<std::string, std::string> env;
-  std::vector<std::string> secrets;  ///< by name; see ManagerOptions::secrets
+  std::vector<std::string> secrets;  ///< The names of the secrets; see ManagerOptions::secrets.
 };
 
-/// What a claim binds to a warm sandbox. It all goes when the sandbox is given back.
+/// What a claim binds to a warm sandbox. All of it is removed when the sandbox is returned.
 struct ClaimOptions {
-  std::string tenant;                                     ///< the trust domain
-  std::optional<AtLimit> at_limit;                        ///< instead of the pool's
-  std::optional<std::chrono::milliseconds> wait_timeout;  ///< instead of the pool's
-  std::map<std::string, std::string> env;                 ///< over the profile's
-  std::vector<std::string> secrets;                       ///< beside the profile's; each is set under its own name
-  LimitOverrides limits;                                  ///< instead of the profile's
-  std::string work_dir;                                   ///< programs start here; made if it is not there
-  std::map<std::string, std::string> files;               ///< path, relative to the work directory, to content
+  std::string tenant;                                     ///< The trust domain.
+  std::optional<AtLimit> at_limit;                        ///< Replaces the option of the pool.
+  std::optional<std::chrono::milliseconds> wait_timeout;  ///< Replaces the option of the pool.
+  std::map<std::string, std::string> env;  ///< Variables that are added to those of the profile and replace them.
+  /// Names of secrets in addition to those of the profile. Each is set as a variable with its name.
+  std::vector<std::string> secrets;
+  LimitOverrides limits;                     ///< Limits that replace those of the profile.
+  std::string work_dir;                      ///< The directory in which programs start. It is created if necessary.
+  std::map<std::string, std::string> files;  ///< Files to write: paths relative to the work directory, and contents.
 };
 
-/// How long claims took, from the call to the sandbox in hand.
+/// A histogram of the time from a claim to its sandbox.
 struct CLOCHE_API LatencyHistogram {
-  static constexpr std::chrono::microseconds first_bound{50};  ///< of the first bucket
-  static constexpr int buckets = 20;  ///< bucket i counts up to first_bound * 2^i; the last one all the rest
+  static constexpr std::chrono::microseconds first_bound{50};  ///< The bound of the first bucket.
+  /// The number of buckets. Bucket i counts up to first_bound * 2^i; the last one counts the rest.
+  static constexpr int buckets = 20;
 
-  std::uint64_t counts[buckets] = {};  ///< in each bucket
-  std::uint64_t count = 0;             ///< of all
-  std::chrono::microseconds sum{};     ///< of all latencies
+  std::uint64_t counts[buckets] = {};  ///< The counts of the buckets.
+  std::uint64_t count = 0;             ///< The count of all claims.
+  std::chrono::microseconds sum{};     ///< The sum of all latencies.
 
-  /// Counts one more.
+  /// Adds one latency.
   void add(std::chrono::microseconds latency);
-  /// The bound of the bucket that holds this share (0 to 1) of all; zero when there are none.
+  /// Returns the bound of the bucket that contains this share (0 to 1) of all; zero if there are none.
   std::chrono::microseconds quantile(double share) const;
 };
 
-/// What a pool has now, and what it has done since it was made.
+/// The current state of a pool, and its counters since it was created.
 struct PoolStats {
-  std::uint32_t idle = 0;         ///< ready to be lent
-  std::uint32_t active = 0;       ///< lent
-  std::uint32_t total = 0;        ///< idle, lent, being made, reset or removed
-  std::uint32_t pool_size = 0;    ///< as the options say
-  std::uint32_t scale_limit = 0;  ///< as the options say
-  double utilization = 0;         ///< percent of the total that is lent
+  std::uint32_t idle = 0;         ///< Sandboxes that are ready to be leased.
+  std::uint32_t active = 0;       ///< Leased sandboxes.
+  std::uint32_t total = 0;        ///< All sandboxes: idle, leased, being created, reset or removed.
+  std::uint32_t pool_size = 0;    ///< The option pool_size.
+  std::uint32_t scale_limit = 0;  ///< The option scale_limit.
+  double utilization = 0;         ///< Percentage of all sandboxes that are leased.
 
-  std::uint32_t making = 0;           ///< being made
-  std::uint32_t resetting = 0;        ///< being reset
-  std::uint32_t removing = 0;         ///< on their way out
-  std::uint32_t waiting = 0;          ///< claims in the queue
-  std::uint64_t claims = 0;           ///< served
-  std::uint64_t refused = 0;          ///< at the limit, or waited too long
-  std::uint64_t created = 0;          ///< sandboxes
-  std::uint64_t create_failures = 0;  ///< sandboxes that could not be made
-  std::uint64_t destroyed = 0;        ///< sandboxes
-  std::uint64_t resets = 0;           ///< sandboxes given back that were made as good as new
-  std::uint64_t resets_failed = 0;    ///< those that could not be proved clean, and were destroyed
-  std::uint64_t revoked = 0;          ///< leases ended by running_timeout
-  std::uint64_t lost = 0;             ///< sandboxes that died by themselves
-  std::uint64_t unanswered = 0;       ///< idle sandboxes that did not answer when they were claimed
-  LatencyHistogram claim_latency;     ///< of those served
+  std::uint32_t making = 0;           ///< Sandboxes that are being created.
+  std::uint32_t resetting = 0;        ///< Sandboxes that are being reset.
+  std::uint32_t removing = 0;         ///< Sandboxes that are being removed.
+  std::uint32_t waiting = 0;          ///< Waiting claims.
+  std::uint64_t claims = 0;           ///< Successful claims.
+  std::uint64_t refused = 0;          ///< Claims that failed at the limit or after waiting.
+  std::uint64_t created = 0;          ///< Sandboxes created.
+  std::uint64_t create_failures = 0;  ///< Sandboxes that could not be created.
+  std::uint64_t destroyed = 0;        ///< Sandboxes destroyed.
+  std::uint64_t resets = 0;           ///< Successful resets.
+  std::uint64_t resets_failed = 0;    ///< Failed resets. These sandboxes were destroyed.
+  std::uint64_t revoked = 0;          ///< Leases ended by running_timeout.
+  std::uint64_t lost = 0;             ///< Sandboxes that died by themselves.
+  std::uint64_t unanswered = 0;       ///< Idle sandboxes that did not respond when they were claimed.
+  LatencyHistogram claim_latency;     ///< The latency of successful claims.
 };
 
 }  // namespace cloche

@@ -1,5 +1,5 @@
 /// @file
-/// From source to verdicts, for plain blocking code. Needs nothing but the C++ standard library in its headers.
+/// From source code to verdicts, for blocking code. The headers need only the C++ standard library.
 ///
 ///     cloche::Manager manager(cloche::load_config("cloche.yml"));
 ///     cloche::CodeRunner runner(manager);
@@ -25,13 +25,13 @@ namespace cloche {
 /// See async::CodeRunner.
 class CLOCHE_API CodeRunner {
  public:
-  /// The shipped languages; with a configuration file, those with its `languages:` over them.
+  /// Uses the built-in languages. With a configuration file, its `languages:` changes and extends them.
   explicit CodeRunner(const Manager& manager, const std::string& config = {});
   CodeRunner(CodeRunner&&) noexcept;
   ~CodeRunner();
 
-  /// Throws when there is no verdict at all: an unknown language, a submission that makes no sense, no sandbox to be
-  /// had.
+  /// Judges a submission. Throws if no verdict is possible: unknown language, invalid submission, or no sandbox
+  /// available.
   Report run(Submission submission);
 
   struct CLOCHE_LOCAL Impl;
@@ -43,15 +43,15 @@ class CLOCHE_API CodeRunner {
 /// See async::OneShot.
 class CLOCHE_API OneShot {
  public:
-  /// The manager must not be shut down meanwhile.
+  /// The manager must not be shut down while calls run.
   explicit OneShot(const Manager& manager, OneShotOptions options = {});
   OneShot(OneShot&&) noexcept;
   ~OneShot();
 
-  /// Throws when Cloche could not do its work: no such image, no engine, the sandbox lost.
+  /// Runs a command. Throws if Cloche could not do its work: no such image, no engine, or the sandbox was lost.
   OneShotResult run(OneShotRequest request);
-  /// SandboxNotFoundError or SandboxArgumentError for a language that is not known, SandboxUnavailableError for one
-  /// that has no sandbox.
+  /// Runs source code. Throws SandboxNotFoundError or SandboxArgumentError for an unknown language and
+  /// SandboxUnavailableError for a language without a sandbox.
   OneShotResult run_code(OneShotCode code);
 
   struct CLOCHE_LOCAL Impl;

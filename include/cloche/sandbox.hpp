@@ -1,5 +1,5 @@
 /// @file
-/// The library for plain blocking code. Needs nothing but the C++ standard library in its headers.
+/// The library for blocking code. The headers need only the C++ standard library.
 ///
 ///     cloche::Engine engine;
 ///     auto sandbox = engine.create();
@@ -26,74 +26,75 @@
 
 namespace cloche {
 
-/// How a program ended, and what it printed. At most ExecSpec::keep_output of each is here.
+/// How a program ended and what it printed. Each output has at most ExecSpec::keep_output bytes.
 struct RunResult {
-  Outcome outcome;     ///< how it ended
-  std::string out;     ///< what it printed on stdout
-  std::string err;     ///< what it printed on stderr
-  std::string events;  ///< what it wrote to its event descriptor; see ExecSpec::events
+  Outcome outcome;     ///< How the program ended.
+  std::string out;     ///< What it wrote to stdout.
+  std::string err;     ///< What it wrote to stderr.
+  std::string events;  ///< What it wrote to its event descriptor; see ExecSpec::events.
 };
 
-/// Told of output while a program runs; called on the engine's own thread, so it must be quick.
+/// Callbacks for output of a running program. They are called on the engine's thread and must return quickly.
 struct OutputListener {
-  std::function<void(std::string_view)> out;    ///< bytes of stdout
-  std::function<void(std::string_view)> err;    ///< bytes of stderr
-  std::function<void(std::string_view)> event;  ///< bytes of the event descriptor
+  std::function<void(std::string_view)> out;    ///< Called with bytes of stdout.
+  std::function<void(std::string_view)> err;    ///< Called with bytes of stderr.
+  std::function<void(std::string_view)> event;  ///< Called with bytes of the event descriptor.
 };
 
-/// One sandbox; ends with the object, or goes back to the pool that has lent it. Paths of files are absolute, or
-/// relative to the work directory, which they then cannot leave.
+/// One sandbox. The destructor removes it, or returns it to the pool that leased it. File paths are absolute, or
+/// relative to the work directory. A relative path cannot leave the work directory.
 class CLOCHE_API Sandbox {
  public:
-  /// The same for as long as it lives, and of no other on this host.
+  /// Returns the id, which never changes and is unique on this host.
   const std::string& id() const;
-  /// What it was made from.
+  /// Returns the spec that the sandbox was created from.
   const SandboxSpec& spec() const;
-  /// What runs it: crun, runc or runsc; on docker the engine's name for it.
+  /// Returns the name of the runtime: crun, runc or runsc; on docker, the engine's name for it.
   std::string runtime() const;
 
   /// Runs a program to its end.
   RunResult run(ExecSpec spec);
-  /// Output goes to the listener as it comes, and not into the result.
+  /// Runs a program to its end and passes output to the listener instead of the result.
   RunResult run(ExecSpec spec, OutputListener listener);
 
-  /// Replaces a file that is there and may be written to; makes the directories on the way.
+  /// Writes a file and creates its parent directories. Replaces an existing file if it is writable.
   void write_file(const std::string& path, std::string bytes, std::uint32_t mode = 0644);
-  /// SandboxResourceError when it holds more than `most`.
+  /// Reads a file. Throws SandboxResourceError if it has more than `most` bytes.
   std::string read_file(const std::string& path, Bytes most = mib(64));
-  /// Of what the path leads to: links are followed.
+  /// Returns information about what a path points to. Symbolic links are followed.
   Entry stat(const std::string& path);
-  /// What a directory holds, without what is below that.
+  /// Lists a directory, without the contents of its subdirectories.
   EntryListing list(const std::string& path);
-  /// A file, or a directory with all in it.
+  /// Removes a file, or a directory with everything in it.
   void remove(const std::string& path);
-  /// Those on the way too.
+  /// Creates a directory and its parent directories.
   void make_directory(const std::string& path);
-  /// Replaces a file that is there. Atomic on one file system; else copied, then removed.
+  /// Moves a file or directory. Replaces an existing file. This is atomic within one file system; otherwise it copies
+  /// and then removes.
   void move(const std::string& from, const std::string& to);
-  /// Replaces an exact text in a file of at most 16 MiB, all occurrences or none; says how many there were. The mode is
-  /// kept. SandboxArgumentError when the text does not occur as often as expected.
+  /// Replaces an exact text in a file of at most 16 MiB, either all occurrences or none, and returns their number.
+  /// Keeps the mode of the file. Throws SandboxArgumentError if the text does not occur as often as expected.
   std::uint64_t edit(const std::string& path, Edit edit);
-  /// What is below `path` and matches: `*`, `?`, `[..]` within a name, `**` over directories, `{a,b}`.
+  /// Finds files below `path` by a pattern: `*`, `?` and `[..]` within a name, `**` across directories, `{a,b}`.
   EntryListing glob(const std::string& path, const std::string& pattern);
-  /// Lines below `path` that match the regular expression (RE2's syntax).
+  /// Finds lines below `path` that match a regular expression (RE2 syntax).
   MatchListing grep(const std::string& path, const std::string& pattern);
-  /// A tar stream, whole, into the directory `path`.
+  /// Unpacks a complete tar stream into the directory `path`.
   void unpack(const std::string& path, std::string tar);
-  /// What is at `path` as a tar stream, whole. SandboxResourceError when that has more than `most`.
+  /// Packs `path` into a complete tar stream. Throws SandboxResourceError if that has more than `most` bytes.
   std::string pack(const std::string& path, Bytes most = mib(256));
 
-  /// An interpreter that runs are forked from; see ExecSpec::zygote.
+  /// Starts an interpreter that runs can be forked from; see ExecSpec::zygote.
   void start_zygote(const std::string& name, std::vector<std::string> imports = {});
-  /// Keeps a harness for scripts ready; a profile with `scripts` has one already.
+  /// Keeps a harness for scripts ready. Profiles with `scripts` already have one.
   void prepare_scripts(ScriptHarness harness = {});
-  /// Runs a script to its end, and tells the listener of its events meanwhile, on the engine's own thread.
+  /// Runs a script to its end and passes its events to the listener, on the engine's thread.
   ScriptResult run_script(ScriptRequest request, ScriptListener listener = {});
-  /// From now on. Sizes of file systems cannot be changed.
+  /// Changes the limits. The sizes of file systems cannot be changed.
   void set_limits(Limits limits);
-  /// As good as new, and proved to be; throws when it is not, and then the sandbox must be destroyed.
+  /// Resets the sandbox to its initial state and verifies that it is clean. If this throws, destroy the sandbox.
   void reset();
-  /// Says what could not be removed; the destructor cannot.
+  /// Removes the sandbox. Throws if it could not be removed, which the destructor cannot do.
   void destroy();
 
   struct CLOCHE_LOCAL Impl;
@@ -107,20 +108,20 @@ class CLOCHE_API Sandbox {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Makes sandboxes on one backend, with a thread of its own. Sandboxes may outlive it; the last of them ends the
+/// Creates sandboxes on one backend, with its own thread. Sandboxes may outlive the engine; the last of them ends the
 /// thread.
 class CLOCHE_API Engine {
  public:
-  /// SandboxArgumentError for an instance that is no name. What the host has is looked for at the first call.
+  /// Throws SandboxArgumentError if the instance name is invalid. The host is examined at the first call.
   explicit Engine(EngineOptions options = {});
   Engine(Engine&&) noexcept;
   ~Engine();
 
-  /// A sandbox that has said it is ready. SandboxUnavailableError when this host cannot enforce what the spec asks for.
+  /// Creates a sandbox that is ready for use. Throws SandboxUnavailableError if this host cannot enforce the spec.
   Sandbox create(SandboxSpec spec = {});
-  /// Sandboxes that an earlier process of the same instance left behind, their files and background execs intact.
+  /// Returns the sandboxes that an earlier process of the same instance left, with their files and background programs.
   std::vector<Sandbox> recover();
-  /// What this host, or the engine, can do and what it lacks.
+  /// Reports what this host or engine supports and what is missing.
   std::vector<HostFinding> examine();
 
   struct CLOCHE_LOCAL Impl;

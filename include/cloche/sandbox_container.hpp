@@ -1,5 +1,5 @@
 /// @file
-/// SandboxContainer: a sandbox as the autograder's clients know it, for plain blocking code.
+/// SandboxContainer: a sandbox with the interface of the autograder, for blocking code.
 ///
 ///     auto lease = manager.acquire("python");
 ///     cloche::SandboxContainer container(*lease, {.language = "python"});
@@ -19,27 +19,28 @@
 
 namespace cloche {
 
-/// The autograder's view of a sandbox, which stays the caller's.
+/// The autograder's view of a sandbox. The caller keeps the ownership of the sandbox.
 class CLOCHE_API SandboxContainer {
  public:
-  /// Once the sandbox is given back or destroyed, every call throws SandboxLostError.
+  /// When the sandbox is released or destroyed, every call throws SandboxLostError.
   explicit SandboxContainer(Sandbox& sandbox, const ContainerOptions& options = {});
   SandboxContainer(SandboxContainer&&) noexcept;
   ~SandboxContainer();
 
-  /// Files into the work directory, which no name can leave; directories are made.
+  /// Writes files to the work directory and creates directories. Names cannot lead out of it.
   void prepare_workdir(FileTree files);
-  /// Files into /tmp. When one target escapes, none is written.
+  /// Writes files to /tmp. If one target leads out of it, nothing is written.
   void inject_assets(std::vector<Asset> assets);
-  /// Split as a shell would and run without one; a line whose quotes do not match goes to `sh -c`. "CMD" is the
-  /// language's own command. A timeout is exit code 124 and says so in `err`; what was printed before is kept.
+  /// Splits the command like a shell and runs it without one. A line with unmatched quotes is passed to `sh -c`. "CMD"
+  /// is replaced by the command of the language. A timeout gives exit code 124 and a message in `err`; earlier output
+  /// is kept.
   CommandResponse run_command(std::string command, CommandOptions options = {});
-  /// Each of `lines` is a line of the program's stdin, byte for byte. Without a program they come back as they are.
+  /// Passes each of `lines` as a line of stdin, byte for byte. Without a program it returns the lines unchanged.
   CommandResponse run_commands(std::vector<std::string> lines, std::optional<std::string> program = {},
                                CommandOptions options = {});
-  /// SandboxNotFoundError when there is none, SandboxResourceError when it holds more than `most`.
+  /// Throws SandboxNotFoundError if the file does not exist, SandboxResourceError if it has more than `most` bytes.
   ExtractedFile extract_file(std::string path, Bytes most = mib(1));
-  /// HTTP to an application in the sandbox, network or not.
+  /// Sends an HTTP request to an application in the sandbox. This works without a network.
   AppResponse make_request(AppRequest request);
 
   struct CLOCHE_LOCAL Impl;

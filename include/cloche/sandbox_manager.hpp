@@ -1,6 +1,6 @@
 /// @file
-/// Sandboxes with a shell that lives on from command to command, for plain blocking code: SandboxManager keeps many, by
-/// id; SandboxClient has one. Needs nothing but the C++ standard library in its headers.
+/// Sandboxes with a persistent shell, for blocking code. SandboxManager keeps many by id; SandboxClient has one. The
+/// headers need only the C++ standard library.
 ///
 ///     cloche::SandboxManager manager;
 ///     const std::string id = manager.create_sandbox();
@@ -28,70 +28,72 @@
 
 namespace cloche {
 
-/// What a sandbox is made with.
+/// Options of a sandbox.
 struct SandboxSettings {
-  static constexpr const char* default_image = "python:3.12-slim";  ///< what `image` is where nobody chose one
+  static constexpr const char* default_image = "python:3.12-slim";  ///< The default of `image`.
 
-  /// docker: pulled when the engine does not have it. oci: as SandboxSpec::image, and the default stands for the host's
-  /// own /usr.
+  /// docker: an image, which is pulled if the engine does not have it. oci: as SandboxSpec::image; the default means
+  /// the host's own /usr.
   std::string image = default_image;
-  std::string work_dir = "/workspace";         ///< where files are and the shell starts
-  std::string memory_limit = "512m";           ///< as "512m", "1g"
-  double cpu_limit = 1.0;                      ///< share of cpu time: 0.5 is half a core
-  std::chrono::milliseconds timeout{300'000};  ///< of a command that brings none of its own
-  bool network_enabled = false;                ///< no backend has a network yet: true is refused
-  std::string runtime = "auto";                ///< as SandboxSpec::runtime
+  std::string work_dir = "/workspace";         ///< The directory for files, in which the shell starts.
+  std::string memory_limit = "512m";           ///< The memory limit, such as "512m" or "1g".
+  double cpu_limit = 1.0;                      ///< Share of CPU time: 0.5 is half a core.
+  std::chrono::milliseconds timeout{300'000};  ///< The time limit of commands that do not set one.
+  bool network_enabled = false;                ///< No backend supports a network: true is refused.
+  std::string runtime = "auto";                ///< See SandboxSpec::runtime.
 };
 
 /// How a command ended.
 struct ShellResult {
-  std::string out;     ///< what it printed on stdout
-  std::string err;     ///< what it printed on stderr
-  int exit_code = 0;   ///< as the shell says it
-  std::string reason;  ///< when the command did not end by itself: memory, too much output, the shell itself was lost
-  bool truncated = false;  ///< not all it printed is here
-  bool fresh = false;      ///< a new shell ran it, because the former one was lost
+  std::string out;    ///< What it wrote to stdout.
+  std::string err;    ///< What it wrote to stderr.
+  int exit_code = 0;  ///< The exit code, as in the shell.
+  /// Why the command did not end by itself: the memory limit, too much output, or the loss of the shell.
+  std::string reason;
+  bool truncated = false;  ///< True if the output is incomplete.
+  bool fresh = false;      ///< True if a new shell ran the command because the previous one was lost.
 };
 
-/// A command ran longer than it may, and was ended. The next one starts clean, and finds the shell's variables.
+/// Thrown when a command exceeded its time limit and was stopped. The shell keeps its variables for the next command.
 class CLOCHE_API CommandTimeoutError : public SandboxTimeoutError {
  public:
-  /// For Cloche's own use.
+  /// For internal use.
   CommandTimeoutError(const std::string& what, ShellResult so_far)
       : SandboxTimeoutError(what), so_far_(std::make_shared<ShellResult>(std::move(so_far))) {}
-  /// What it had printed.
+  /// Returns what the command had printed.
   const ShellResult& so_far() const { return *so_far_; }
 
  private:
   std::shared_ptr<const ShellResult> so_far_;
 };
 
-/// What was copied.
+/// The result of a copy.
 struct CopyReport {
-  std::uint64_t files = 0;            ///< how many
-  Bytes bytes;                        ///< all together
-  std::vector<std::string> left_out;  ///< what is neither a file nor a directory; links are not followed
+  std::uint64_t files = 0;  ///< The number of files.
+  Bytes bytes;              ///< The total size.
+  /// Entries that are neither files nor directories. Symbolic links are not followed.
+  std::vector<std::string> left_out;
 };
 
-/// One sandbox and its shell; a handle, of which there may be many. It does not keep the sandbox: once that was deleted
-/// or idle for too long, calls throw SandboxLostError. Paths in the sandbox are absolute, or relative to the work
-/// directory, which they then cannot leave.
+/// A handle of one sandbox and its shell. It does not keep the sandbox alive: after the sandbox was deleted or idle for
+/// too long, calls throw SandboxLostError. Paths in the sandbox are absolute, or relative to the work directory. A
+/// relative path cannot leave the work directory.
 class CLOCHE_API ShellSandbox {
  public:
-  /// As SandboxManager knows it.
+  /// Returns the id in the SandboxManager.
   const std::string& id() const;
 
-  /// Commands of one sandbox run one after the other.
+  /// Runs a command. Commands of one sandbox run one after the other.
   ShellResult run_command(const std::string& command, std::optional<std::chrono::milliseconds> timeout = std::nullopt);
 
-  /// SandboxNotFoundError when there is none, SandboxResourceError when it holds more than `most`.
+  /// Throws SandboxNotFoundError if the file does not exist, SandboxResourceError if it has more than `most` bytes.
   std::string read_file(const std::string& path, Bytes most = mib(64));
-  /// Replaces a file that is there; makes the directories on the way.
+  /// Writes a file and creates its parent directories. Replaces an existing file.
   void write_file(const std::string& path, std::string content);
-  /// A file or a directory of the host, to become `path` in the sandbox. Files there are replaced.
+  /// Copies a file or directory of the host to `path` in the sandbox. Replaces existing files.
   CopyReport copy_to(const std::string& host_path, const std::string& path);
-  /// A file or a directory of the sandbox, to become `host_path`; a directory must not be there yet. More than `most`
-  /// bytes are a SandboxResourceError, and nothing is left of them.
+  /// Copies a file or directory of the sandbox to `host_path`. A directory must not exist yet. Throws
+  /// SandboxResourceError if it has more than `most` bytes, and then leaves nothing behind.
   CopyReport copy_from(const std::string& path, const std::string& host_path, Bytes most = mib(256));
 
   struct CLOCHE_LOCAL Impl;
@@ -101,42 +103,42 @@ class CLOCHE_API ShellSandbox {
   std::shared_ptr<Impl> impl_;
 };
 
-/// How many sandboxes there may be, and for how long.
+/// Limits of a manager.
 struct SandboxManagerOptions {
-  EngineOptions engine;                                 ///< what makes the sandboxes
-  std::uint32_t max_sandboxes = 100;                    ///< at a time
-  std::chrono::milliseconds idle_timeout{3'600'000};    ///< until a sandbox that nobody used is deleted
-  std::chrono::milliseconds cleanup_interval{300'000};  ///< between two looks for idle ones
+  EngineOptions engine;                                 ///< What creates the sandboxes.
+  std::uint32_t max_sandboxes = 100;                    ///< The limit of sandboxes at a time.
+  std::chrono::milliseconds idle_timeout{3'600'000};    ///< Idle time after which a sandbox is deleted.
+  std::chrono::milliseconds cleanup_interval{300'000};  ///< The interval between searches for idle sandboxes.
 };
 
-/// What a manager has now.
+/// The current state of a manager.
 struct SandboxManagerStats {
-  std::uint32_t total_sandboxes = 0;             ///< those being made are among them
-  std::uint32_t max_sandboxes = 0;               ///< as the options say
-  std::uint32_t active_operations = 0;           ///< commands and copies that run
-  std::chrono::milliseconds idle_timeout{};      ///< as the options say
-  std::chrono::milliseconds cleanup_interval{};  ///< as the options say
-  bool is_shutting_down = false;                 ///< cleanup() was called
+  std::uint32_t total_sandboxes = 0;             ///< All sandboxes, including those being created.
+  std::uint32_t max_sandboxes = 0;               ///< The option max_sandboxes.
+  std::uint32_t active_operations = 0;           ///< Running commands and copies.
+  std::chrono::milliseconds idle_timeout{};      ///< The option idle_timeout.
+  std::chrono::milliseconds cleanup_interval{};  ///< The option cleanup_interval.
+  bool is_shutting_down = false;                 ///< True after cleanup() was called.
 };
 
 /// Sandboxes by id.
 class CLOCHE_API SandboxManager {
  public:
-  /// SandboxArgumentError for options that make no sense. Nothing is made before create_sandbox().
+  /// Throws SandboxArgumentError for invalid options. Creates no sandboxes before create_sandbox().
   explicit SandboxManager(SandboxManagerOptions options = {});
   SandboxManager(SandboxManager&&) noexcept;
   /// Cleans up. What could not be removed is logged.
   ~SandboxManager();
 
-  /// Its id. SandboxResourceError when there are max_sandboxes already.
+  /// Creates a sandbox and returns its id. Throws SandboxResourceError if there are already max_sandboxes.
   std::string create_sandbox(SandboxSettings settings = {}, std::vector<Mount> volumes = {});
-  /// SandboxNotFoundError when there is none of that id.
+  /// Throws SandboxNotFoundError if no sandbox has this id.
   ShellSandbox get_sandbox(const std::string& id);
-  /// Waits for the operations that run in it; new ones are refused.
+  /// Deletes a sandbox. Waits for its running operations and refuses new ones.
   void delete_sandbox(const std::string& id);
-  /// Deletes all. Afterwards nothing is made any more.
+  /// Deletes all sandboxes. No more can be created afterwards.
   void cleanup();
-  /// Of this moment.
+  /// Returns the current state.
   SandboxManagerStats get_stats() const;
 
   struct CLOCHE_LOCAL Impl;
@@ -145,13 +147,13 @@ class CLOCHE_API SandboxManager {
   std::shared_ptr<Impl> impl_;
 };
 
-/// One sandbox. Everything but create() throws SandboxArgumentError as long as there is none.
+/// One sandbox. Every call except create() throws SandboxArgumentError while there is no sandbox.
 class CLOCHE_API SandboxClient {
  public:
-  /// Nothing is made before create().
+  /// Creates no sandbox before create().
   explicit SandboxClient(EngineOptions options = {}) : options_(std::move(options)) {}
 
-  /// SandboxArgumentError when there is one already.
+  /// Creates the sandbox. Throws SandboxArgumentError if there already is one.
   void create(SandboxSettings settings = {}, std::vector<Mount> volumes = {});
   /// See ShellSandbox.
   ShellResult run_command(const std::string& command, std::optional<std::chrono::milliseconds> timeout = std::nullopt);
@@ -163,7 +165,7 @@ class CLOCHE_API SandboxClient {
   CopyReport copy_to(const std::string& host_path, const std::string& path);
   /// See ShellSandbox.
   CopyReport copy_from(const std::string& path, const std::string& host_path, Bytes most = mib(256));
-  /// Ends it; create() may follow. Does nothing where there is none.
+  /// Removes the sandbox. create() may be called again. Does nothing if there is none.
   void cleanup();
 
  private:

@@ -1,6 +1,6 @@
 /// @file
-/// SandboxSpec: all that a backend needs to know to make a sandbox. Nothing of a caller's run is in it: environment,
-/// secrets and files are bound later, over the channel.
+/// SandboxSpec: everything that a backend needs to create a sandbox. It contains nothing about individual runs:
+/// environment, secrets and files are bound later, through the agent.
 #pragma once
 
 #include <chrono>
@@ -16,32 +16,33 @@ namespace cloche {
 /// What programs may do with a mount.
 enum class Access { read_only, read_write };
 
-/// A directory or file of the host, seen in the sandbox.
+/// A directory or file of the host that is visible in the sandbox.
 struct Mount {
-  std::string source;                 ///< absolute path on the host
-  std::string target;                 ///< absolute path in the sandbox
-  Access access = Access::read_only;  ///< what programs may do with it
+  std::string source;                 ///< The absolute path on the host.
+  std::string target;                 ///< The absolute path in the sandbox.
+  Access access = Access::read_only;  ///< What programs may do with it.
 };
 
-/// What programs can reach: nothing but their own loopback.
+/// What programs can reach: only their own loopback interface.
 enum class Network { none };
 
-/// The place where programs run.
+/// The description of a sandbox.
 struct SandboxSpec {
-  /// oci: empty for the host's own /usr, else a root filesystem directory, an OCI layout directory or a `docker save`
+  /// oci: empty for the host's own /usr, or a root filesystem directory, an OCI layout directory or a `docker save`
   /// archive. docker: an image reference.
   std::string image;
-  std::string runtime = "auto";                     ///< crun, runc, runsc; auto: the strongest that passed its probe
-  std::string work_dir = "/workspace";              ///< a tmpfs that programs start in
-  std::uint32_t uid = 1000;                         ///< user and group of the programs; never 0, which is the agent's
-  std::uint32_t gid = 1000;                         ///< see uid
-  std::string hostname = "sandbox";                 ///< what programs see
-  Limits limits;                                    ///< what it may use
-  Network network = Network::none;                  ///< what programs can reach
-  std::vector<Mount> mounts;                        ///< seen in it
-  std::map<std::string, std::string> labels;        ///< of the container, on docker
-  std::string name;                                 ///< empty: made from the id
-  std::chrono::milliseconds ready_timeout{30'000};  ///< until the agent has answered; then making it has failed
+  std::string runtime = "auto";         ///< crun, runc or runsc; auto: the strongest runtime that passed its probe.
+  std::string work_dir = "/workspace";  ///< The directory in which programs start, a tmpfs.
+  std::uint32_t uid = 1000;          ///< The user of the programs. It must not be 0, which is reserved for the agent.
+  std::uint32_t gid = 1000;          ///< The group of the programs. See uid.
+  std::string hostname = "sandbox";  ///< The host name that programs see.
+  Limits limits;                     ///< Resource limits.
+  Network network = Network::none;   ///< What programs can reach.
+  std::vector<Mount> mounts;         ///< Mounts of host files and directories.
+  std::map<std::string, std::string> labels;  ///< Labels of the container, on docker.
+  std::string name;                           ///< The name. Empty: derived from the id.
+  /// The time after which the creation fails if the agent has not responded.
+  std::chrono::milliseconds ready_timeout{30'000};
 };
 
 }  // namespace cloche

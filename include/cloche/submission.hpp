@@ -1,5 +1,5 @@
 /// @file
-/// What a CodeRunner is given and what it answers: a program with its test cases in, verdicts out.
+/// Input and output of a CodeRunner: a program with test cases, and the verdicts.
 #pragma once
 
 #include <cstdint>
@@ -16,90 +16,91 @@
 
 namespace cloche {
 
-/// Paths below the work directory to content.
+/// Maps paths below the work directory to contents.
 using FileTree = std::map<std::string, std::string>;
 
-/// Source and how to run it.
+/// Source code and how to run it.
 struct Program {
-  std::string language;        ///< its name or another name for it, whatever the case
-  std::string source;          ///< one file, called as the language wants it; or none, and `files`
-  FileTree files;              ///< by path; the language finds the one to run
-  std::string command;         ///< instead of the language's own; split as a shell would, run without one
-  bool command_alone = false;  ///< with a `command`: nothing is compiled before it, and no main file is looked for
-  std::vector<std::string> arguments;  ///< behind the command
-  StepLimits compile_limits;           ///< over the language's
-  StepLimits run_limits;               ///< over the language's
+  std::string language;  ///< The name or alias of the language, case-insensitive.
+  std::string source;    ///< One source file, named as the language requires. Or empty, with `files`.
+  FileTree files;        ///< Files by path. The language finds the main file.
+  /// A command that replaces the language's own. It is split like in a shell but runs without one.
+  std::string command;
+  bool command_alone = false;  ///< With a `command`: nothing is compiled before it, and no main file is searched.
+  std::vector<std::string> arguments;  ///< Arguments after the command.
+  StepLimits compile_limits;           ///< Limits that replace those of the language.
+  StepLimits run_limits;               ///< Limits that replace those of the language.
 };
 
 /// One run of the program.
 struct TestCase {
-  std::string name;                     ///< for the report
-  std::string input;                    ///< stdin, byte for byte; see input_lines()
-  std::optional<std::string> expected;  ///< unset: nothing is compared
-  std::vector<std::string> arguments;   ///< behind the program's
-  FileTree files;                       ///< beside, or in place of, the program's
+  std::string name;                     ///< The name in the report.
+  std::string input;                    ///< Stdin, byte for byte; see input_lines().
+  std::optional<std::string> expected;  ///< The expected output. Unset: nothing is compared.
+  std::vector<std::string> arguments;   ///< Arguments after those of the program.
+  FileTree files;                       ///< Files that are added to those of the program or replace them.
 };
 
-/// A file for /tmp: a data set, a fixture.
+/// A file for /tmp, such as a data set or a fixture.
 struct Asset {
-  std::string target;                 ///< below /tmp, with or without it in front
-  std::string content;                ///< the file's bytes
-  Access access = Access::read_only;  ///< mode 444, or 644
+  std::string target;                 ///< The path below /tmp, with or without "/tmp/".
+  std::string content;                ///< The bytes of the file.
+  Access access = Access::read_only;  ///< Mode 444 or 644.
 };
 
-/// So many lines, each with its end.
+/// Joins lines, each with a line break.
 CLOCHE_API std::string input_lines(const std::vector<std::string>& lines);
 
-/// How far a number may be from what was expected: the larger of both counts.
+/// How far a number may be from the expected one. The larger of both tolerances counts.
 struct Tolerance {
-  double absolute = 1e-9;  ///< a distance
-  double relative = 1e-9;  ///< a share of what was expected
+  double absolute = 1e-9;  ///< The absolute tolerance.
+  double relative = 1e-9;  ///< The tolerance relative to the expected number.
 };
 
-/// How a case's output is compared with what was expected.
+/// How the output of a case is compared with the expected output.
 struct Checker {
-  /// The ways there are.
+  /// The kinds of comparison.
   enum class Kind {
-    exact,    ///< byte for byte
-    trimmed,  ///< white space at the ends of lines and empty lines at the end do not matter
-    tokens,   ///< word by word
-    numbers,  ///< word by word, numbers within the tolerance
-    program,  ///< `program` says: exit code 0 right, 1 wrong; it is given the files input, expected and output
+    exact,    ///< Compares byte for byte.
+    trimmed,  ///< Ignores white space at the ends of lines and empty lines at the end.
+    tokens,   ///< Compares word by word.
+    numbers,  ///< Compares word by word, with a tolerance for numbers.
+    program,  ///< Runs `program` with the files input, expected and output: exit code 0 means right, 1 wrong.
   };
-  Kind kind = Kind::trimmed;       ///< which of them
-  Tolerance tolerance;             ///< for numbers
-  std::optional<Program> program;  ///< for Kind::program
+  Kind kind = Kind::trimmed;       ///< The kind of comparison.
+  Tolerance tolerance;             ///< The tolerance for numbers.
+  std::optional<Program> program;  ///< The program for Kind::program.
 };
 
-/// What happens to the cases behind one that did not pass.
+/// What happens to the cases after one that did not pass.
 enum class AfterFailure { go_on, stop };
 
-/// A program and what it is to be tried with.
+/// A program and the cases to judge it by.
 struct Submission {
-  Program program;              ///< what is tried
-  std::vector<TestCase> cases;  ///< none: the program runs once, without input
-  std::vector<Asset> assets;    ///< in every sandbox that the program runs in
-  Checker checker;              ///< what is right
-  /// An interactive problem: this program talks with the submission's, each reading what the other prints, and says by
-  /// its exit code: 0 right, 1 wrong. It is given the files input and expected.
+  Program program;              ///< The program to judge.
+  std::vector<TestCase> cases;  ///< The cases. Empty: the program runs once, without input.
+  std::vector<Asset> assets;    ///< Files in every sandbox that the program runs in.
+  Checker checker;              ///< How the output is compared.
+  /// The interactor of an interactive problem. It exchanges stdin and stdout with the submitted program and decides by
+  /// its exit code: 0 means right, 1 wrong. It gets the files input and expected.
   std::optional<Program> interactor;
-  AfterFailure after_failure = AfterFailure::go_on;  ///< whether all cases are wanted
-  std::uint32_t parallelism = 0;                     ///< cases at a time; 0: as many as there are cores
-  std::string tenant;                                ///< whose it is; see ClaimOptions
+  AfterFailure after_failure = AfterFailure::go_on;  ///< Whether to run the remaining cases after a failure.
+  std::uint32_t parallelism = 0;                     ///< Cases to run at a time. 0: as many as there are cores.
+  std::string tenant;                                ///< The tenant; see ClaimOptions.
 };
 
-/// How a case ended, in the autograder's words.
+/// How a case ended, in the autograder's terms.
 enum class Category {
-  success,            ///< it ran to its end with exit code 0; whether its answer is right is the cause's to say
-  runtime_error,      ///< it failed by itself, or used more memory or printed more than allowed
-  compilation_error,  ///< the compile step failed, whatever the cause
-  timeout,            ///< it took longer than allowed
-  system_error,       ///< Cloche, the language's toolchain, a checker or an interactor failed; not the program's doing
+  success,            ///< It ran to its end with exit code 0. Whether its answer is right is in the cause.
+  runtime_error,      ///< It failed by itself, or exceeded its limit of memory or output.
+  compilation_error,  ///< The compile step failed, for any cause.
+  timeout,            ///< It exceeded its time limit.
+  system_error,       ///< Cloche, the toolchain, a checker or an interactor failed, not the program.
 };
-/// Its name, as it stands in the enumeration.
+/// Returns the name of the enumerator.
 CLOCHE_API std::string_view to_string(Category category);
 
-/// The precise cause behind a category.
+/// The precise cause of a category.
 enum class Cause {
   none,
   exit_code,
@@ -108,50 +109,51 @@ enum class Cause {
   cpu,
   memory,
   output,
-  not_started,   ///< no such program, or it cannot be executed
-  wrong_answer,  ///< with Category::success
-  lost,          ///< the sandbox died or could not be had
-  checker,       ///< the checker or interactor failed
+  not_started,   ///< No such program, or it cannot be executed.
+  wrong_answer,  ///< Only with Category::success.
+  lost,          ///< The sandbox died or was not available.
+  checker,       ///< The checker or interactor failed.
 };
-/// Its name, as it stands in the enumeration.
+/// Returns the name of the enumerator.
 CLOCHE_API std::string_view to_string(Cause cause);
 
 /// How compiling ended.
 struct CompileReport {
-  bool ran = false;  ///< false for a language that has no compile step
-  Outcome outcome;   ///< how the compiler ended
-  std::string out;   ///< what it printed on stdout
-  std::string err;   ///< what it printed on stderr
+  bool ran = false;  ///< False for a language without a compile step.
+  Outcome outcome;   ///< How the compiler ended.
+  std::string out;   ///< What it wrote to stdout.
+  std::string err;   ///< What it wrote to stderr.
 };
 
 /// How one case ended.
 struct CaseReport {
-  std::string name;                            ///< as in the submission
-  Category category = Category::system_error;  ///< in the autograder's words
-  Cause cause = Cause::none;                   ///< why, precisely
-  std::string reason;  ///< of whatever is not a success: the first difference, the checker's words, the error
-  std::string out;     ///< what it printed on stdout
-  std::string err;     ///< what it printed on stderr
-  Outcome outcome;     ///< exit code, signal, times, peak memory, kills for memory
+  std::string name;                            ///< The name in the submission.
+  Category category = Category::system_error;  ///< The category in the autograder's terms.
+  Cause cause = Cause::none;                   ///< The precise cause.
+  std::string reason;  ///< Unless it is a success: the first difference, the message of the checker, or the error.
+  std::string out;     ///< What it wrote to stdout.
+  std::string err;     ///< What it wrote to stderr.
+  Outcome outcome;     ///< Exit code, signal, times, peak memory and OOM kills.
 
-  /// It ran to its end, and its answer is right where one was expected.
+  /// Returns true if it ran to its end and its answer is right or was not compared.
   bool passed() const { return category == Category::success && cause == Cause::none; }
-  /// Not all it printed is here.
+  /// Returns true if the output is incomplete.
   bool truncated() const { return outcome.out.dropped.count > 0 || outcome.err.dropped.count > 0; }
 };
 
 /// All verdicts.
 struct Report {
-  CompileReport compile;  ///< how compiling ended
-  /// In the order of the cases; none when compiling failed. With AfterFailure::stop the first failure is the last.
+  CompileReport compile;  ///< How compiling ended.
+  /// Reports in the order of the cases. Empty if compiling failed. With AfterFailure::stop the first failure is the
+  /// last.
   std::vector<CaseReport> cases;
-  std::uint32_t skipped = 0;  ///< cases after the failure that ended it
-  /// Of the first that did not pass, compiling included.
+  std::uint32_t skipped = 0;  ///< The number of cases skipped after a failure.
+  /// The category of the first failure, including compiling.
   Category category = Category::success;
-  Cause cause = Cause::none;  ///< why, precisely
-  std::string reason;         ///< for people
+  Cause cause = Cause::none;  ///< The precise cause.
+  std::string reason;         ///< A message for people.
 
-  /// Everything passed.
+  /// Returns true if everything passed.
   bool passed() const { return category == Category::success && cause == Cause::none; }
 };
 

@@ -1,6 +1,6 @@
 /// @file
-/// The version of the library: of these headers, by macro, and of the library that the program runs with, by function.
-/// Versions are semantic; as long as the first number is 0, the second one changes with the interface.
+/// The version of the library: macros for the version of these headers, a function for the version of the loaded
+/// library. Versions are semantic. While the major version is 0, the minor version changes with the interface.
 #pragma once
 
 #include <string_view>
@@ -9,16 +9,16 @@
 
 /// Changes when programs must be changed.
 #define CLOCHE_VERSION_MAJOR 0
-/// Changes when programs must be compiled again.
+/// Changes when programs must be recompiled.
 #define CLOCHE_VERSION_MINOR 1
-/// Changes when neither is needed.
+/// Changes when neither is necessary.
 #define CLOCHE_VERSION_PATCH 0
-/// All three as text.
+/// The whole version as text.
 #define CLOCHE_VERSION "0.1.0"
 
 namespace cloche {
 
-/// CLOCHE_VERSION of the library that is linked or loaded.
+/// Returns CLOCHE_VERSION of the linked or loaded library.
 CLOCHE_API std::string_view version();
 
 }  // namespace cloche

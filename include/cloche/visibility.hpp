@@ -1,9 +1,9 @@
 /// @file
-/// What the shared library shows: only that which is marked CLOCHE_API. All else in it is hidden, ours and that of
-/// others.
+/// Visibility of symbols: the shared library exports only what is marked CLOCHE_API. Everything else is hidden,
+/// including symbols of other libraries.
 #pragma once
 
-/// Part of the library's interface.
+/// Marks a part of the library's interface.
 #define CLOCHE_API __attribute__((visibility("default")))
-/// Not part of it, though declared in something that is.
+/// Marks what is not part of the interface although it is declared in a part of it.
 #define CLOCHE_LOCAL __attribute__((visibility("hidden")))
