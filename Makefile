@@ -1,4 +1,4 @@
-# The doors of the project. Everything behind them is in scripts/ and CMakePresets.json.
+# The entry points of the project. The work is in scripts/ and CMakePresets.json.
 
 PRESET ?= dev
 PREFIX ?= /usr/local
@@ -7,7 +7,7 @@ SECONDS ?= 60
 MINUTES ?= 30
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
-# Builds a preset and makes build/cloche the program just built.
+# Builds a preset and links build/cloche to the new program.
 define build
 cmake --preset $(1)
 cmake --build --preset $(1)
@@ -16,45 +16,45 @@ endef
 
 .PHONY: help run test bench build build-sandboxes asan tsan fuzz soak lint format install clean
 
-help: ## This list
+help: ## Print this list
 	@echo 'make TARGET'
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
-run: ## Install what is missing, build, and start the service; it says how to call it
+run: ## Install missing packages, build, start the service and print an example call
 	@scripts/install-deps run
 	$(call build,release)
 	@scripts/run
 
-test: ## Install what is missing, build, and run every test
+test: ## Install missing packages, build, and run every test
 	@scripts/install-deps test
 	$(call build,dev)
 	@scripts/test
 
 # With the micro-benchmarks, which the release preset leaves out.
-bench: ## Measure every claim side by side, into docs/performance.md; QUICK=1: roughly, in about a minute, onto the terminal
+bench: ## Measure every claim and write docs/performance.md; QUICK=1 prints rough figures in about a minute
 	@scripts/install-deps test
 	cmake --preset release -DCLOCHE_BENCHMARKS=ON
 	cmake --build --preset release
 	ln -sfn release/cloche build/cloche
 	@$(if $(QUICK),CLOCHE_BENCH_OUT=build/bench-quick) bench/run release $(if $(QUICK),--quick)
 
-build: ## Build only; PRESET=dev, release, asan or tsan
+build: ## Only build; PRESET=dev, release, asan or tsan
 	@scripts/install-deps $(if $(filter release,$(PRESET)),run,test)
 	$(call build,$(PRESET))
 
 # For oci always from Debian's packages; for docker only where no registry can be used.
-build-sandboxes: ## Make the images of the languages that are not current; BACKEND=oci or docker
+build-sandboxes: ## Build the images of languages that are not current; BACKEND=oci or docker
 	@scripts/install-deps run
 	$(call build,release)
 	@command -v mmdebstrap >/dev/null || $(SUDO) apt-get -q -y --no-install-recommends install mmdebstrap debian-archive-keyring
 	$(SUDO) build/cloche images build --backend $(BACKEND) $(if $(DOCKER_HOST),--docker-host $(DOCKER_HOST)) --or-offline
 
-asan: ## Unit tests with the address and undefined behaviour sanitizers
+asan: ## Run the unit tests with the address and undefined behaviour sanitizers
 	@scripts/install-deps test
 	$(call build,asan)
 	@scripts/test --preset asan --unit
 
-tsan: ## Unit tests with the thread sanitizer
+tsan: ## Run the unit tests with the thread sanitizer
 	@scripts/install-deps test
 	$(call build,tsan)
 	@scripts/test --preset tsan --unit
@@ -63,12 +63,12 @@ fuzz: ## Fuzz each decoder for SECONDS=60
 	@scripts/install-deps test
 	@scripts/fuzz --seconds $(SECONDS)
 
-soak: ## Load and random faults for MINUTES=30, then an audit; SEED=N repeats one
+soak: ## Run load and random faults for MINUTES=30, then an audit; SEED=N repeats a run
 	@scripts/install-deps test
 	$(call build,dev)
 	@scripts/soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
-lint: ## Check format, clang-tidy and shellcheck
+lint: ## Check format, clang-tidy, shellcheck and words
 	@scripts/install-deps test
 	@scripts/lint
 
@@ -81,5 +81,5 @@ install: ## Install program, library and headers under PREFIX=/usr/local
 	$(call build,release)
 	$(SUDO) cmake --install build/release --prefix $(PREFIX)
 
-clean: ## Remove what was built; the caches in ~/.cache/cloche stay
+clean: ## Remove the build; the caches in ~/.cache/cloche remain
 	rm -rf build

@@ -23,7 +23,7 @@ print_help() { sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$0"; }
 # Usage: become_root "$@"
 become_root() {
   [[ $EUID -eq 0 ]] && return
-  command -v sudo >/dev/null || die "needs root: run it as root, or install sudo"
+  command -v sudo >/dev/null || die "root is required; run the script as root, or install sudo"
   local settings=("HOME=$HOME") name
   for name in CI DOCKER_HOST DOCKER_TLS_VERIFY DOCKER_CERT_PATH XDG_CACHE_HOME http_proxy https_proxy no_proxy \
     "${!CLOCHE_@}" "${!SANDBOX_@}" "${!CTEST_@}" "${!GTEST_@}"; do

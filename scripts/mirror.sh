@@ -1,4 +1,4 @@
-# Where this machine gets Debian 12 from, as mmdebstrap wants to be told. Sourced, never run.
+# The Debian 12 mirror of this machine, in the form that mmdebstrap expects. Sourced, never run.
 # shellcheck shell=bash
 
 KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
@@ -23,7 +23,7 @@ apt_options() {
 debootstrap_into() {
   local into=$1 options sources
   shift
-  [[ -r $KEYRING ]] || die "there is no $KEYRING; scripts/install-deps test installs it"
+  [[ -r $KEYRING ]] || die "$KEYRING is missing; install it with scripts/install-deps test"
   mapfile -t options < <(apt_options)
   options=(--quiet --mode=root --format=directory "${options[@]}" "$@" bookworm "$into")
   sources=$(bookworm_sources)
