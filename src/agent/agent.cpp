@@ -68,7 +68,7 @@ class Agent {
  public:
   Agent()
       : zygotes_(loop_, own_path()),
-        background_(loop_, zygotes_, stillness_),
+        background_(loop_, zygotes_, writers_),
         link_(
             loop_, STDIN_FILENO, STDOUT_FILENO,
             [this](ServerLink&, wire::StreamId id, std::string_view request) { return open(id, request); },
@@ -85,7 +85,7 @@ class Agent {
  private:
   void greet(const wire::Hello& hello, wire::Ready& ready) {
     keep_ = hello.keep;
-    if (!keep_.empty()) stillness_.share();
+    if (!keep_.empty()) writers_.share();
     ready.build = version;
     ready.background = static_cast<std::uint32_t>(background_.size());
     ready.counts_oom_kills = read_oom_kills().has_value();
@@ -100,7 +100,7 @@ class Agent {
         CLOCHE_TRY(auto exec, wire::decode<wire::ExecRequest>(request));
         users_.emplace(exec.uid, exec.gid);
         if (exec.background) return background_.open_start(link_, id, std::move(exec));
-        return open_exec_stream(link_, id, loop_, zygotes_, stillness_, exec);
+        return open_exec_stream(link_, id, loop_, zygotes_, writers_, exec);
       }
       case wire::RequestKind::exec_list: return background_.open_list(link_, id);
       case wire::RequestKind::exec_attach: {
@@ -110,7 +110,7 @@ class Agent {
       case wire::RequestKind::file: {
         CLOCHE_TRY(const auto file, wire::decode<wire::FileRequest>(request));
         users_.emplace(file.uid, file.gid);
-        return open_file_stream(link_, id, loop_, stillness_, file);
+        return open_file_stream(link_, id, loop_, writers_, file);
       }
       case wire::RequestKind::tcp: {
         CLOCHE_TRY(const auto tcp, wire::decode<wire::TcpRequest>(request));
@@ -169,11 +169,11 @@ class Agent {
 
   Loop loop_;
   UniqueFd children_;
-  Loop::Watch child_watch_;
+  Loop::FdWatcher child_watch_;
   std::set<std::pair<uid_t, gid_t>> users_;
   std::vector<std::string> keep_;
   ProcessEvidence own_evidence_;  // of before the first program
-  Stillness stillness_;
+  WriterTracker writers_;
   Zygotes zygotes_;
   Background background_;
   ServerLink link_;

@@ -24,7 +24,7 @@ class BackgroundExec {
   BackgroundExec(std::uint64_t id, const wire::ExecRequest& request)
       : id_(id), argv_(request.argv), started_(Loop::Clock::now()) {}
 
-  Status start(Loop& loop, Zygotes& zygotes, Stillness& stillness, const wire::ExecRequest& request) {
+  Status start(Loop& loop, Zygotes& zygotes, WriterTracker& writers, const wire::ExecRequest& request) {
     Program::Events events{
         .started = [this](pid_t pid) { on_started(pid); },
         .room = [](std::uint8_t) { return std::size_t{64 * 1024}; },
@@ -40,7 +40,7 @@ class BackgroundExec {
             },
         .ended = [this](Result<wire::ExecEnded> ended) { on_ended(std::move(ended)); },
     };
-    CLOCHE_TRY(program_, Program::start(loop, zygotes, stillness, request, std::move(events)));
+    CLOCHE_TRY(program_, Program::start(loop, zygotes, writers, request, std::move(events)));
     return {};
   }
 
@@ -186,7 +186,7 @@ Result<std::unique_ptr<Stream>> Background::open_start(ServerLink& link, wire::S
     return fail(ErrorCode::invalid_argument, "change tracking is not available for background programs");
   if (request.keep_bytes == 0) request.keep_bytes = default_keep;
   auto exec = std::make_shared<BackgroundExec>(next_id_++, request);
-  CLOCHE_CHECK(exec->start(loop_, zygotes_, stillness_, request));
+  CLOCHE_CHECK(exec->start(loop_, zygotes_, writers_, request));
   execs_.emplace(exec->id(), exec);
   return std::make_unique<StartStream>(link, id, std::move(exec));
 }

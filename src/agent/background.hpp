@@ -20,8 +20,8 @@ class BackgroundExec;
 
 class Background {
  public:
-  Background(Loop& loop, Zygotes& zygotes, Stillness& stillness)
-      : loop_(loop), zygotes_(zygotes), stillness_(stillness) {}
+  Background(Loop& loop, Zygotes& zygotes, WriterTracker& writers)
+      : loop_(loop), zygotes_(zygotes), writers_(writers) {}
   ~Background();
 
   // Each opens a stream; the first starts a program, tells of it and closes.
@@ -40,7 +40,7 @@ class Background {
 
   Loop& loop_;
   Zygotes& zygotes_;
-  Stillness& stillness_;
+  WriterTracker& writers_;
   std::uint64_t next_id_ = 1;
   std::map<std::uint64_t, std::shared_ptr<BackgroundExec>> execs_;
 };

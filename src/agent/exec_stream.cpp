@@ -3,8 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "agent/change_scan.hpp"
 #include "agent/files/moment.hpp"
-#include "agent/quick_look.hpp"
 
 namespace cloche::agent {
 
@@ -12,15 +12,15 @@ namespace {
 
 class ExecStream final : public Stream {
  public:
-  ExecStream(ServerLink& link, wire::StreamId id, Loop& loop, Zygotes& zygotes, Stillness& stillness)
-      : Stream(link, id), loop_(loop), zygotes_(zygotes), stillness_(stillness) {}
+  ExecStream(ServerLink& link, wire::StreamId id, Loop& loop, Zygotes& zygotes, WriterTracker& writers)
+      : Stream(link, id), loop_(loop), zygotes_(zygotes), writers_(writers) {}
 
   Status start(const wire::ExecRequest& request) {
     if (!request.look) return begin(request);
-    look_ = request.look;
-    look_->op = wire::FileOp::changes;
-    const Moment mark(stillness_.last_change(place_of(*look_)));
-    look_->since_ns = mark.nanoseconds();
+    change_scan_ = request.look;
+    change_scan_->op = wire::FileOp::changes;
+    const Moment mark(writers_.last_change(place_of(*change_scan_)));
+    change_scan_->since_ns = mark.nanoseconds();
     if (mark.has_passed()) return begin(request);
     begin_after(mark, request);
     return {};
@@ -44,7 +44,7 @@ class ExecStream final : public Stream {
   }
 
  private:
-  static constexpr std::chrono::microseconds between_looks{500};
+  static constexpr std::chrono::microseconds check_interval{500};
 
   Status begin(const wire::ExecRequest& request) {
     Program::Events events{
@@ -55,12 +55,12 @@ class ExecStream final : public Stream {
         .stdin_taken = [this](std::size_t bytes) { return_credit(wire::lane::in, bytes); },
         .ended = [this](Result<wire::ExecEnded> ended) { on_ended(std::move(ended)); },
     };
-    CLOCHE_TRY(program_, Program::start(loop_, zygotes_, stillness_, request, std::move(events)));
+    CLOCHE_TRY(program_, Program::start(loop_, zygotes_, writers_, request, std::move(events)));
     return {};
   }
 
   void begin_after(const Moment& mark, const wire::ExecRequest& request) {
-    patience_ = loop_.after(between_looks, [this, mark, request] {
+    patience_ = loop_.after(check_interval, [this, mark, request] {
       if (closed()) return;
       if (!mark.has_passed()) return begin_after(mark, request);
       if (const auto begun = begin(request); !begun) return close(begun.error());
@@ -75,21 +75,21 @@ class ExecStream final : public Stream {
 
   void on_ended(Result<wire::ExecEnded> ended) {
     if (!ended) return close(ended.error());
-    if (look_) look(*ended);
+    if (change_scan_) scan_changes(*ended);
     send(*ended);
     close();
   }
 
-  void look(wire::ExecEnded& ended) {
-    ended.mark_ns = look_->since_ns;
-    auto replies = look_quickly(*look_, stillness_);
+  void scan_changes(wire::ExecEnded& ended) {
+    ended.mark_ns = change_scan_->since_ns;
+    auto replies = scan_changes_inline(*change_scan_, writers_);
     if (replies && replies->size() == 1) ended.changes = std::move(replies->front());
   }
 
   Loop& loop_;
   Zygotes& zygotes_;
-  Stillness& stillness_;
-  std::optional<wire::FileRequest> look_;
+  WriterTracker& writers_;
+  std::optional<wire::FileRequest> change_scan_;
   Loop::Timer patience_;
   std::vector<std::function<void()>> until_begun_;
   std::unique_ptr<Program> program_;
@@ -106,8 +106,8 @@ void steer(Program& program, std::string_view message) {
 }
 
 Result<std::unique_ptr<Stream>> open_exec_stream(ServerLink& link, wire::StreamId id, Loop& loop, Zygotes& zygotes,
-                                                 Stillness& stillness, const wire::ExecRequest& request) {
-  auto stream = std::make_unique<ExecStream>(link, id, loop, zygotes, stillness);
+                                                 WriterTracker& writers, const wire::ExecRequest& request) {
+  auto stream = std::make_unique<ExecStream>(link, id, loop, zygotes, writers);
   CLOCHE_CHECK(stream->start(request));
   return stream;
 }

@@ -9,7 +9,7 @@
 namespace cloche::agent {
 
 Result<std::unique_ptr<Stream>> open_exec_stream(ServerLink& link, wire::StreamId id, Loop& loop, Zygotes& zygotes,
-                                                 Stillness& stillness, const wire::ExecRequest& request);
+                                                 WriterTracker& writers, const wire::ExecRequest& request);
 
 // Does what an ExecSignal or ExecResize message asks; anything else is ignored.
 void steer(Program& program, std::string_view message);

@@ -9,13 +9,13 @@
 #include <cerrno>
 #include <cstring>
 
+#include "agent/change_scan.hpp"
 #include "agent/descriptors.hpp"
 #include "agent/files/cancel.hpp"
 #include "agent/files/file_request.hpp"
 #include "agent/files/moment.hpp"
 #include "agent/identity.hpp"
 #include "agent/pumps.hpp"
-#include "agent/quick_look.hpp"
 
 namespace cloche::agent {
 
@@ -48,7 +48,7 @@ Status write_message(int fd, std::string_view message) {
     done = do_file_request(request, io);
   }
   wire::Closed closed;
-  if (!done) closed = {wire::refusal_of(done.error().code), done.error().message};
+  if (!done) closed = {wire::close_reason_of(done.error().code), done.error().message};
   const bool told = write_message(replies, wire::encode(closed)).has_value();
   ::_exit(told ? 0 : 1);
 }
@@ -76,16 +76,16 @@ bool changes_files(wire::FileOp op) {
 
 class FileStream final : public Stream {
  public:
-  FileStream(ServerLink& link, wire::StreamId id, Loop& loop, Stillness& stillness)
-      : Stream(link, id), loop_(loop), stillness_(stillness) {}
+  FileStream(ServerLink& link, wire::StreamId id, Loop& loop, WriterTracker& writers)
+      : Stream(link, id), loop_(loop), writers_(writers) {}
   ~FileStream() override { end_worker(); }
 
   Status start(const wire::FileRequest& request) {
     CLOCHE_TRY(auto in, make_pipe());
     CLOCHE_TRY(auto out, make_pipe());
     CLOCHE_TRY(auto replies, make_pipe());
-    if (changes_files(request.op)) work_ = std::make_shared<Stillness::Work>(stillness_.begin());
-    if (request.op == wire::FileOp::changes) look_ = stillness_.look_at(place_of(request));
+    if (changes_files(request.op)) work_ = std::make_shared<WriterTracker::Writer>(writers_.begin());
+    if (request.op == wire::FileOp::changes) scan_ = writers_.begin_scan(place_of(request));
     worker_ = ::fork();
     if (worker_ < 0) return fail_errno("fork a file worker");
     if (worker_ == 0) {
@@ -134,7 +134,7 @@ class FileStream final : public Stream {
       const std::string_view message = std::string_view(partial_).substr(position + sizeof size, size);
       position += sizeof size + size;
       if (const auto reply = wire::decode<wire::FileReply>(message)) {
-        if (look_ && reply->done && reply->moment_ns != 0) stillness_.found(std::move(*look_), reply->moment_ns);
+        if (scan_ && reply->done && reply->moment_ns != 0) writers_.end_scan(std::move(*scan_), reply->moment_ns);
         send(*reply);
       } else if (auto closed = wire::decode<wire::Closed>(message)) {
         verdict_ = std::move(*closed);
@@ -148,8 +148,8 @@ class FileStream final : public Stream {
     worker_ = -1;  // the agent's reaper has it, or will
     work_.reset();
     if (!verdict_) return close(Error{ErrorCode::internal, "the file worker was lost"});
-    if (verdict_->refusal != wire::Refusal::none) {
-      return close(Error{wire::error_code_of(verdict_->refusal), verdict_->message});
+    if (verdict_->reason != wire::CloseReason::none) {
+      return close(Error{wire::error_code_of(verdict_->reason), verdict_->message});
     }
     close();
   }
@@ -168,9 +168,9 @@ class FileStream final : public Stream {
   }
 
   Loop& loop_;
-  Stillness& stillness_;
-  std::shared_ptr<Stillness::Work> work_;  // shared with the patience for a worker that was told to end
-  std::optional<Stillness::Look> look_;
+  WriterTracker& writers_;
+  std::shared_ptr<WriterTracker::Writer> work_;  // shared with the patience for a worker that was told to end
+  std::optional<WriterTracker::Scan> scan_;
   pid_t worker_ = -1;
   std::string partial_;
   std::optional<wire::Closed> verdict_;
@@ -185,10 +185,10 @@ class MarkStream final : public Stream {
   MarkStream(ServerLink& link, wire::StreamId id, Loop& loop, Moment moment)
       : Stream(link, id), loop_(loop), moment_(moment) {}
 
-  void look() {
+  void check() {
     if (closed()) return;
     if (!moment_.has_passed()) {
-      next_look_ = loop_.after(between_looks, [this] { look(); });
+      next_check_ = loop_.after(check_interval, [this] { check(); });
       return;
     }
     send(wire::FileReply{.done = true, .moment_ns = moment_.nanoseconds()});
@@ -197,11 +197,11 @@ class MarkStream final : public Stream {
   void on_cancel() override { close(Error{ErrorCode::cancelled, "cancelled"}); }
 
  private:
-  static constexpr std::chrono::microseconds between_looks{500};
+  static constexpr std::chrono::microseconds check_interval{500};
 
   Loop& loop_;
   Moment moment_;
-  Loop::Timer next_look_;
+  Loop::Timer next_check_;
 };
 
 class QuickStream final : public Stream {
@@ -212,22 +212,22 @@ class QuickStream final : public Stream {
 
 }  // namespace
 
-Result<std::unique_ptr<Stream>> open_file_stream(ServerLink& link, wire::StreamId id, Loop& loop, Stillness& stillness,
-                                                 const wire::FileRequest& request) {
+Result<std::unique_ptr<Stream>> open_file_stream(ServerLink& link, wire::StreamId id, Loop& loop,
+                                                 WriterTracker& writers, const wire::FileRequest& request) {
   if (request.op == wire::FileOp::mark) {
-    const Moment moment(stillness.last_change(place_of(request)));
+    const Moment moment(writers.last_change(place_of(request)));
     auto mark = std::make_unique<MarkStream>(link, id, loop, moment);
-    mark->look();
+    mark->check();
     return mark;
   }
-  const bool is_look = request.op == wire::FileOp::changes;
-  if (const auto replies = is_look ? look_quickly(request, stillness) : std::nullopt) {
+  const bool is_scan = request.op == wire::FileOp::changes;
+  if (const auto replies = is_scan ? scan_changes_inline(request, writers) : std::nullopt) {
     auto stream = std::make_unique<QuickStream>(link, id);
     for (const auto& reply : *replies) stream->send(reply);
     stream->close();
     return stream;
   }
-  auto stream = std::make_unique<FileStream>(link, id, loop, stillness);
+  auto stream = std::make_unique<FileStream>(link, id, loop, writers);
   CLOCHE_CHECK(stream->start(request));
   return stream;
 }

@@ -6,12 +6,12 @@
 #include <memory>
 
 #include "agent/server_link.hpp"
-#include "agent/stillness.hpp"
+#include "agent/writer_tracker.hpp"
 #include "wire/file_messages.hpp"
 
 namespace cloche::agent {
 
-Result<std::unique_ptr<Stream>> open_file_stream(ServerLink& link, wire::StreamId id, Loop& loop, Stillness& stillness,
-                                                 const wire::FileRequest& request);
+Result<std::unique_ptr<Stream>> open_file_stream(ServerLink& link, wire::StreamId id, Loop& loop,
+                                                 WriterTracker& writers, const wire::FileRequest& request);
 
 }  // namespace cloche::agent

@@ -21,13 +21,13 @@ Loop::Loop() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
   if (!epoll_) die("epoll_create1");
 }
 
-Loop::Watch Loop::watch(int fd, std::uint32_t events, std::function<void(std::uint32_t)> on_ready) {
-  Watch watch(this, std::make_shared<Entry>(Entry{fd, 0, std::move(on_ready)}));
+Loop::FdWatcher Loop::watch(int fd, std::uint32_t events, std::function<void(std::uint32_t)> on_ready) {
+  FdWatcher watch(this, std::make_shared<Entry>(Entry{fd, 0, std::move(on_ready)}));
   watch.want(events);
   return watch;
 }
 
-Loop::Watch& Loop::Watch::operator=(Watch&& other) noexcept {
+Loop::FdWatcher& Loop::FdWatcher::operator=(FdWatcher&& other) noexcept {
   if (this != &other) {
     reset();
     loop_ = std::exchange(other.loop_, nullptr);
@@ -36,7 +36,7 @@ Loop::Watch& Loop::Watch::operator=(Watch&& other) noexcept {
   return *this;
 }
 
-void Loop::Watch::want(std::uint32_t events) {
+void Loop::FdWatcher::want(std::uint32_t events) {
   if (!entry_ || entry_->events == events) return;
   // EPOLLHUP and EPOLLERR come unasked, again and again: a paused descriptor is not in epoll at all.
   const int operation = entry_->events == 0 ? EPOLL_CTL_ADD : events == 0 ? EPOLL_CTL_DEL : EPOLL_CTL_MOD;
@@ -47,7 +47,7 @@ void Loop::Watch::want(std::uint32_t events) {
   if (::epoll_ctl(loop_->epoll_.get(), operation, entry_->fd, &event) != 0) die("epoll_ctl");
 }
 
-void Loop::Watch::reset() {
+void Loop::FdWatcher::reset() {
   if (!entry_) return;
   if (std::exchange(entry_->events, 0) != 0) ::epoll_ctl(loop_->epoll_.get(), EPOLL_CTL_DEL, entry_->fd, nullptr);
   loop_->removed_.push_back(std::move(entry_));

@@ -23,10 +23,10 @@ class Loop {
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
-  // Calls back while the descriptor is ready, until the Watch is destroyed. The descriptor stays its owner's and must
-  // outlive the Watch.
-  class Watch;
-  Watch watch(int fd, std::uint32_t events, std::function<void(std::uint32_t)> on_ready);
+  // Calls back while the descriptor is ready, until the FdWatcher is destroyed. The descriptor stays its owner's and
+  // must outlive the FdWatcher.
+  class FdWatcher;
+  FdWatcher watch(int fd, std::uint32_t events, std::function<void(std::uint32_t)> on_ready);
 
   // Calls back once, unless the Timer is destroyed first.
   class Timer;
@@ -57,12 +57,12 @@ class Loop {
   std::vector<std::shared_ptr<Entry>> removed_;
 };
 
-class Loop::Watch {
+class Loop::FdWatcher {
  public:
-  Watch() = default;
-  Watch(Watch&& other) noexcept : loop_(std::exchange(other.loop_, nullptr)), entry_(std::move(other.entry_)) {}
-  Watch& operator=(Watch&& other) noexcept;
-  ~Watch() { reset(); }
+  FdWatcher() = default;
+  FdWatcher(FdWatcher&& other) noexcept : loop_(std::exchange(other.loop_, nullptr)), entry_(std::move(other.entry_)) {}
+  FdWatcher& operator=(FdWatcher&& other) noexcept;
+  ~FdWatcher() { reset(); }
 
   // Events to wait for from now on; 0 pauses.
   void want(std::uint32_t events);
@@ -71,7 +71,7 @@ class Loop::Watch {
 
  private:
   friend class Loop;
-  Watch(Loop* loop, std::shared_ptr<Entry> entry) : loop_(loop), entry_(std::move(entry)) {}
+  FdWatcher(Loop* loop, std::shared_ptr<Entry> entry) : loop_(loop), entry_(std::move(entry)) {}
   Loop* loop_ = nullptr;
   std::shared_ptr<Entry> entry_;
 };

@@ -71,9 +71,9 @@ TEST(Loop, PausedOrRemovedByAnotherInTheSameRound_IsNotCalled) {
     ASSERT_EQ(::write(one.second.get(), "x", 1), 1);
     ASSERT_EQ(::write(other.second.get(), "x", 1), 1);
     int called = 0;
-    Loop::Watch first;
-    Loop::Watch second;
-    const auto silence = [&](Loop::Watch& watch) {
+    Loop::FdWatcher first;
+    Loop::FdWatcher second;
+    const auto silence = [&](Loop::FdWatcher& watch) {
       ++called;
       loop.stop();
       if (removed) {

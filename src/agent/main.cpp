@@ -16,11 +16,11 @@ namespace {
 
 // As zygote/watcher.c writes it: limits, start, cpu time before it, end, and the end's status. Microseconds, of the
 // monotonic clock.
-cloche::agent::Watched watched(char** texts) {
+cloche::agent::WatcherReport watched(char** texts) {
   using std::chrono::microseconds;
   using Time = std::chrono::steady_clock::time_point;
   const auto number = [texts](int i) { return std::strtoull(texts[i], nullptr, 10); };
-  cloche::agent::Watched seen;
+  cloche::agent::WatcherReport seen;
   seen.limits = {.wall_ms = number(0), .cpu_ms = number(1)};
   seen.started = Time(microseconds(number(2)));
   seen.spent_us = number(3);

@@ -41,12 +41,12 @@ OutputCaps caps_of(std::uint64_t keep, std::uint64_t stop) {
 
 Program::Program(Loop& loop, Events events) : loop_(loop), events_(std::move(events)) {}
 
-Result<std::unique_ptr<Program>> Program::start(Loop& loop, Zygotes& zygotes, Stillness& stillness,
+Result<std::unique_ptr<Program>> Program::start(Loop& loop, Zygotes& zygotes, WriterTracker& writers,
                                                 wire::ExecRequest request, Events events) {
   CLOCHE_CHECK(validate(request));
   if (request.file) CLOCHE_CHECK(write_start_file(*request.file, request.uid, request.gid));
   std::unique_ptr<Program> program(new Program(loop, std::move(events)));
-  program->work_ = stillness.begin();
+  program->work_ = writers.begin();
   CLOCHE_TRY(ProgramFds fds, program->connect(request));
   if (request.events) CLOCHE_CHECK(program->connect_events(request, fds));
   program->uid_ = request.uid;

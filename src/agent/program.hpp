@@ -8,8 +8,8 @@
 #include "agent/loop.hpp"
 #include "agent/orphans.hpp"
 #include "agent/pumps.hpp"
-#include "agent/stillness.hpp"
 #include "agent/supervised.hpp"
+#include "agent/writer_tracker.hpp"
 #include "agent/zygote/zygotes.hpp"
 #include "core/result.hpp"
 #include "wire/exec_messages.hpp"
@@ -30,7 +30,7 @@ class Program {
   };
 
   // Starts it, or says why the request makes no sense. A program that cannot be executed is an ExecEnded.
-  static Result<std::unique_ptr<Program>> start(Loop& loop, Zygotes& zygotes, Stillness& stillness,
+  static Result<std::unique_ptr<Program>> start(Loop& loop, Zygotes& zygotes, WriterTracker& writers,
                                                 wire::ExecRequest request, Events events);
 
   void resume(std::uint8_t lane);
@@ -72,7 +72,7 @@ class Program {
   std::optional<Result<wire::ExecEnded>> ended_;
   bool told_ = false;
   pid_t pid_ = -1;  // once it has started
-  Stillness::Work work_;
+  WriterTracker::Writer work_;
   OrphanMark mark_;  // where orphans cannot be told otherwise
   uid_t uid_ = 0;
   std::unique_ptr<Supervised> supervised_;

@@ -54,7 +54,7 @@ class ReadPump {
   std::uint64_t dropped_ = 0;
   bool finishing_ = false;
   bool over_stop_cap_ = false;
-  Loop::Watch watch_;
+  Loop::FdWatcher watch_;
 };
 
 // Writes queued bytes to a descriptor as it takes them.
@@ -79,7 +79,7 @@ class WritePump {
   std::string queue_;
   std::size_t position_ = 0;
   bool ending_ = false;
-  Loop::Watch watch_;
+  Loop::FdWatcher watch_;
 };
 
 }  // namespace cloche::agent

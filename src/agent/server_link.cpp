@@ -59,7 +59,7 @@ void Stream::send_message(std::string_view encoded) {
 
 void Stream::close() { close(wire::Closed{}); }
 
-void Stream::close(const Error& error) { close(wire::Closed{wire::refusal_of(error.code), error.message}); }
+void Stream::close(const Error& error) { close(wire::Closed{wire::close_reason_of(error.code), error.message}); }
 
 void Stream::close(wire::Closed closed) {
   if (closed_) return;
@@ -154,7 +154,7 @@ void ServerLink::on_hello(std::string_view payload) {
 
 void ServerLink::on_open(const wire::Frame& frame) {
   const auto refuse = [&](const Error& error) {
-    const wire::Closed closed{wire::refusal_of(error.code), error.message};
+    const wire::Closed closed{wire::close_reason_of(error.code), error.message};
     queue({.type = wire::FrameType::close, .stream = frame.stream, .payload = wire::encode(closed)});
   };
   if (streams_.contains(frame.stream)) return refuse({ErrorCode::invalid_argument, "stream is already open"});

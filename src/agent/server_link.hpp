@@ -108,8 +108,8 @@ class ServerLink {
   bool greeted_ = false;
   std::map<wire::StreamId, std::unique_ptr<Stream>> streams_;
   std::map<wire::StreamId, wire::MessageAssembler> opening_;
-  Loop::Watch readable_;
-  Loop::Watch writable_;
+  Loop::FdWatcher readable_;
+  Loop::FdWatcher writable_;
 };
 
 }  // namespace cloche::agent

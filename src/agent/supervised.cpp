@@ -14,7 +14,7 @@ namespace cloche::agent {
 namespace {
 
 // Without the output's totals, which the supervisor does not know.
-wire::ExecEnded told_end(const SupervisorReport& report) {
+wire::ExecEnded to_exec_ended(const SupervisorReport& report) {
   wire::ExecEnded ended;
   ended.stopped = static_cast<wire::StopReason>(report.stopped);
   ended.wall_us = report.wall_us;
@@ -87,7 +87,7 @@ void Supervised::on_readable() {
   }
   if (report.has_ended == 0) return events_.started(report.pid);
   watch_.reset();
-  events_.ended(told_end(report));
+  events_.ended(to_exec_ended(report));
 }
 
 }  // namespace cloche::agent

@@ -42,7 +42,7 @@ class Supervised {
 
   UniqueFd control_;
   SupervisedEvents events_;
-  Loop::Watch watch_;
+  Loop::FdWatcher watch_;
 };
 
 }  // namespace cloche::agent

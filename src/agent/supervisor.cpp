@@ -92,7 +92,7 @@ class Supervisor {
     tell(SupervisorReport{.pid = program});
   }
 
-  void take_over(pid_t program, const Watched& watched) {
+  void take_over(pid_t program, const WatcherReport& watched) {
     program_ = program;
     spent_us_ = watched.spent_us;
     ended_at_ = watched.ended;
@@ -296,7 +296,7 @@ void supervise_existing(pid_t program, int control) {
   ::_exit(0);
 }
 
-void supervise_watched(pid_t program, int control, const Watched& watched) {
+void supervise_watched(pid_t program, int control, const WatcherReport& watched) {
   hide_memory();
   ::prctl(PR_SET_NAME, "cloche-super", 0, 0, 0);
   Supervisor supervisor(control, watched.limits, watched.started);

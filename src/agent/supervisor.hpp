@@ -34,13 +34,13 @@ struct SupervisorCommand {
 [[noreturn]] void supervise_existing(pid_t program, int control);
 
 // What a watcher has seen of a program when it becomes its supervisor (zygote/watcher.c).
-struct Watched {
+struct WatcherReport {
   SupervisorLimits limits{};
   std::chrono::steady_clock::time_point started;
   std::uint64_t spent_us = 0;  // cpu time, before that
   std::optional<std::chrono::steady_clock::time_point> ended;
   int status = 0;  // where it has ended
 };
-[[noreturn]] void supervise_watched(pid_t program, int control, const Watched& watched);
+[[noreturn]] void supervise_watched(pid_t program, int control, const WatcherReport& watched);
 
 }  // namespace cloche::agent

@@ -93,7 +93,7 @@ class TcpStream final : public Stream {
   UniqueFd socket_;
   std::string early_;
   bool in_ended_ = false;
-  Loop::Watch connecting_;
+  Loop::FdWatcher connecting_;
   Loop::Timer patience_;
   std::unique_ptr<WritePump> in_;
   std::unique_ptr<ReadPump> out_;

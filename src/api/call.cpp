@@ -23,7 +23,7 @@ std::size_t count_of(const http::Fields& fields, std::string_view name) {
   return static_cast<std::size_t>(std::ranges::count_if(fields, is_it));
 }
 
-Denial denial_of(const auth::Refusal& refusal) {
+Denial denial_of(const auth::AuthError& refusal) {
   Denial denial;
   denial.message = refusal.message;
   denial.reason = to_string(refusal.reason);
@@ -60,7 +60,7 @@ Denial denial_of(const auth::OverQuota& over) {
 }
 
 // What the access log does not say.
-void log_refusal(const http::Exchange& exchange, const auth::Refusal& refusal) {
+void log_refusal(const http::Exchange& exchange, const auth::AuthError& refusal) {
   if (refusal.detail.empty()) return;
   const auto level = refusal.reason == auth::Reason::unavailable ? spdlog::level::err : spdlog::level::info;
   spdlog::log(level, "request {}: refused: {}: {}", exchange.request_id(), to_string(refusal.reason), refusal.detail);
@@ -154,17 +154,17 @@ Result<auth::AuthorizedTenant> Call::tenant(const std::optional<std::string>& wa
   return auth::authorize_tenant(principal, name);
 }
 
-FrontDoor::FrontDoor(auth::Authenticator& authenticator, auth::Quotas& quotas)
+ApiGuard::ApiGuard(auth::Authenticator& authenticator, auth::Quotas& quotas)
     : authenticator_(authenticator), quotas_(quotas) {}
 
-http::RouteHandler FrontDoor::guard(CallHandler handler, ErrorForm form) const {
+http::RouteHandler ApiGuard::guard(CallHandler handler, ErrorForm form) const {
   const Guards guards{authenticator_, quotas_};
   return [guards, form, handler = std::move(handler)](http::Exchange& exchange, const http::PathParameters& path) {
     return serve_call(guards, form, handler, exchange, path);
   };
 }
 
-void FrontDoor::open(const CallRouter& calls, http::Router<http::RouteHandler>& into) const {
+void ApiGuard::open(const CallRouter& calls, http::Router<http::RouteHandler>& into) const {
   http::Router<http::RouteHandler> guarded;
   calls.for_each([&](const std::string& method, const std::string& pattern, const CallHandler& handler) {
     guarded.add(method, pattern, guard(handler));

@@ -16,7 +16,7 @@ struct Call {
   http::Exchange& exchange;
   const http::PathParameters& path;
   auth::Principal principal;
-  auth::Authenticator& authenticator;  // that let it in; see Welcome
+  auth::Authenticator& authenticator;  // that let it in; see SessionAuthCheck
 
   // The tenant that the call is for: the one its path or body names, else the principal's own.
   Result<auth::AuthorizedTenant> tenant(const std::optional<std::string>& wanted) const;
@@ -36,10 +36,10 @@ enum class ErrorForm {
 // Lets in who has a token, within the tenant's rate of requests: 401 with WWW-Authenticate, 403, 429 with Retry-After,
 // 503. Without tokens, when only this machine is served, it also refuses what a web page in a browser could have sent:
 // another Host, a foreign Origin.
-class FrontDoor {
+class ApiGuard {
  public:
   // Both outlive it and what it guards.
-  FrontDoor(auth::Authenticator& authenticator, auth::Quotas& quotas);
+  ApiGuard(auth::Authenticator& authenticator, auth::Quotas& quotas);
 
   http::RouteHandler guard(CallHandler handler, ErrorForm form = ErrorForm::error) const;
   // All of a router's routes, guarded, with and without the prefix /v1/sandbox.

@@ -43,7 +43,7 @@ class Door : public http::testing::Served {
     auto authenticator = auth::Authenticator::open(options, clock_.clocks());
     ASSERT_TRUE(authenticator) << authenticator.error().message;
     auth::Quotas quotas(quota_options_, clock_.clocks().steady);
-    const FrontDoor door(*authenticator, quotas);
+    const ApiGuard door(*authenticator, quotas);
     http::Router<http::RouteHandler> router;
     door.open(calls(), router);
     router.add("GET", "/detail", door.guard(&who, ErrorForm::detail));

@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::string_view scheme = "bearer";
 
-Result<TokenBook> parse_book(const GuardedFile& file) {
+Result<TokenTable> parse_book(const GuardedFile& file) {
   CLOCHE_TRY(auto records, parse_token_records(file.content));
-  return TokenBook(std::move(records));
+  return TokenTable(std::move(records));
 }
 
 // The characters of RFC 6750's b64token.

@@ -5,11 +5,11 @@
 #include <string>
 #include <string_view>
 
+#include "auth/auth_error.hpp"
 #include "auth/clock.hpp"
 #include "auth/jwt_verifier.hpp"
 #include "auth/principal.hpp"
-#include "auth/refusal.hpp"
-#include "auth/token_book.hpp"
+#include "auth/token_table.hpp"
 #include "auth/watched_file.hpp"
 
 namespace cloche::auth {
@@ -44,7 +44,7 @@ class Authenticator {
   Authenticated<Principal> check_token(std::string_view text);
 
   Clocks clocks_;
-  std::optional<WatchedFile<TokenBook>> tokens_;
+  std::optional<WatchedFile<TokenTable>> tokens_;
   std::optional<JwtVerifier> jwt_;
 };
 

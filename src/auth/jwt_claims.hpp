@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "auth/auth_error.hpp"
 #include "auth/clock.hpp"
 #include "auth/principal.hpp"
-#include "auth/refusal.hpp"
 
 namespace cloche::auth {
 

@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "auth/auth_error.hpp"
 #include "auth/names.hpp"
-#include "auth/refusal.hpp"
 
 namespace cloche::auth {
 namespace {
@@ -76,15 +76,15 @@ TEST(RequireAdmin, User_IsDenied) {
   EXPECT_EQ(require_admin(user).error().code, ErrorCode::permission_denied);
 }
 
-TEST(Refusal, AsError_LeavesTheDetailOut) {
-  const Refusal refusal = refuse(Reason::unavailable, "/var/lib/x: damaged").error();
+TEST(AuthError, AsError_LeavesTheDetailOut) {
+  const AuthError refusal = refuse(Reason::unavailable, "/var/lib/x: damaged").error();
   const Error error = refusal;
   EXPECT_EQ(error.code, ErrorCode::unavailable);
   EXPECT_EQ(error.message.find("/var"), std::string::npos);
   EXPECT_EQ(Error(refuse(Reason::unknown).error()).code, ErrorCode::permission_denied);
 }
 
-TEST(Refusal, GoesUpAsAResult) {
+TEST(AuthError, GoesUpAsAResult) {
   const auto outer = []() -> Result<int> {
     CLOCHE_TRY(const int value, Authenticated<int>(refuse(Reason::expired)));
     return value;

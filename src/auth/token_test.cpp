@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "auth/testing/scratch.hpp"
-#include "auth/token_book.hpp"
 #include "auth/token_file.hpp"
+#include "auth/token_table.hpp"
 
 namespace cloche::auth {
 namespace {
@@ -265,9 +265,9 @@ TEST_F(TokenFileTest, ReaderBesideAWriter_NeverSeesAHalfFile) {
   writer.join();
 }
 
-TEST(TokenBook, UnknownIdAndWrongSecret_AreTheSame) {
+TEST(TokenTable, UnknownIdAndWrongSecret_AreTheSame) {
   const Token token = make_token();
-  const TokenBook book({{.id = token.id, .sha256 = sha256(token.secret), .tenant = "acme", .role = Role::admin}});
+  const TokenTable book({{.id = token.id, .sha256 = sha256(token.secret), .tenant = "acme", .role = Role::admin}});
   const WallTime now{1000s};
   EXPECT_EQ(*book.check(token, now), (Principal{"acme", Role::admin, token.id}));
   const auto wrong_secret = book.check({token.id, make_token().secret}, now).error();
@@ -278,15 +278,15 @@ TEST(TokenBook, UnknownIdAndWrongSecret_AreTheSame) {
   EXPECT_EQ(unknown_id.detail, wrong_secret.detail);
 }
 
-TEST(TokenBook, SecretWhoseHashIsZeros_IsNotNobodys) {
+TEST(TokenTable, SecretWhoseHashIsZeros_IsNotNobodys) {
   // The record that stands in for an unknown id must let nobody in, whatever hashes to it.
-  EXPECT_EQ(TokenBook({}).check(make_token(), {}).error().reason, Reason::unknown);
+  EXPECT_EQ(TokenTable({}).check(make_token(), {}).error().reason, Reason::unknown);
 }
 
-TEST(TokenBook, ExpiredToken_IsSaidOnlyToItsOwner) {
+TEST(TokenTable, ExpiredToken_IsSaidOnlyToItsOwner) {
   const Token token = make_token();
   const WallTime expiry{1000s};
-  const TokenBook book({{.id = token.id, .sha256 = sha256(token.secret), .tenant = "acme", .expires = expiry}});
+  const TokenTable book({{.id = token.id, .sha256 = sha256(token.secret), .tenant = "acme", .expires = expiry}});
   EXPECT_TRUE(book.check(token, expiry - 1s));
   EXPECT_EQ(book.check(token, expiry).error().reason, Reason::expired);
   EXPECT_EQ(book.check({token.id, make_token().secret}, expiry).error().reason, Reason::unknown);

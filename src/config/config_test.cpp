@@ -241,10 +241,10 @@ TEST(Config, Tenants_AreKeptWhereTheyAreGiven) {
       "cloche.yml", {{"X", "x"}});
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_EQ(config->manager.secrets.at("B"), "b");
-  const auth::AccessBook::Lists secrets{
+  const auth::AccessTable::Lists secrets{
       {"B", auth::AccessList({"acme", "graders"})}, {"C", auth::AccessList::all()}, {"D", auth::AccessList()}};
   EXPECT_EQ(config->access.secrets, secrets);
-  const auth::AccessBook::Lists profiles{
+  const auth::AccessTable::Lists profiles{
       {"own", auth::AccessList({"acme"})}, {"wide", auth::AccessList::all()}, {"shut", auth::AccessList()}};
   EXPECT_EQ(config->access.profiles, profiles);
 }

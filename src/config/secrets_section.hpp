@@ -5,15 +5,15 @@
 #include <map>
 #include <string>
 
-#include "auth/access_book.hpp"
+#include "auth/access_table.hpp"
 #include "config/section.hpp"
 
 namespace cloche::config {
 
 struct Secrets {
   std::map<std::string, std::string> values;
-  auth::AccessBook::Lists tenants;  // of those that list some: who may name them
-  bool given_by_value = false;      // one at least stands in the configuration itself
+  auth::AccessTable::Lists tenants;  // of those that list some: who may name them
+  bool given_by_value = false;       // one at least stands in the configuration itself
 };
 
 Secrets read_secrets(Section& section, const std::map<std::string, std::string>& environment);

@@ -144,9 +144,9 @@ TEST(ServiceConfig, BadKey_IsRefusedWithLineAndKey) {
       {"server: {tls: {certificate: /a}}", "server.tls (line 1): TLS requires both certificate and key"},
       {"server: {tls: {certificate: a, key: /b}}", "server.tls.certificate (line 1): must be an absolute path"},
       {"server: {auth: yes}", "server.auth (line 1): must be one of auto, tokens, none"},
-      {"server: {auth: none, tokens: /t}", "server.auth (line 1): none, and yet `tokens` or `jwt` is configured"},
+      {"server: {auth: none, tokens: /t}", "server.auth (line 1): is none, but `tokens` or `jwt` is configured"},
       {"server: {tokens: t.json}", "server.tokens (line 1): must be an absolute path"},
-      {"server: {jwt: {keys: /k, issuer: i}}", "server.jwt (line 1): JWTs need keys, an issuer and an audience; "},
+      {"server: {jwt: {keys: /k, issuer: i}}", "server.jwt (line 1): JWTs require keys, issuer and audience; "},
       {"server: {jwt: {keys: /k, issuer: i, audience: a, leeway: 1h}}",
        "server.jwt.leeway (line 1): must be a duration"},
       {"server: {jwt: {keys: /k, issuer: i, audience: a, tenant_claim: x, role_claim: x}}",
@@ -154,8 +154,9 @@ TEST(ServiceConfig, BadKey_IsRefusedWithLineAndKey) {
       {"server: {quotas: {runs: -1}}", "server.quotas.runs (line 1): must be a whole number"},
       {"server: {quotas: {requests: {burst: 3}}}", "server.quotas.requests (line 1): per_second is required"},
       {"server: {quotas: {requests: {per_second: 0}}}",
-       "server.quotas.requests (line 1): requests a second must be from"},
-      {"server: {quotas: {tenants: {\"a b\": {}}}}", "server.quotas.tenants[`a b`] (line 1): `a b` cannot be a tenant"},
+       "server.quotas.requests (line 1): requests per second must be from"},
+      {"server: {quotas: {tenants: {\"a b\": {}}}}",
+       "server.quotas.tenants[`a b`] (line 1): `a b` is not a valid tenant name"},
       {"server: {limits: {connections: 0}}", "server.limits.connections (line 1): must be a whole number"},
       {"sessions: {idle_timeout: 0}", "sessions.idle_timeout (line 1): must be a duration from 1s"},
       {"sessions: {terminal_timeout: 0}", "sessions.terminal_timeout (line 1): must be a duration from 1s"},
@@ -195,7 +196,7 @@ TEST(ServiceConfig, BadVariable_IsNamed) {
       {"SANDBOX_MAX_SESSIONS", "-1", "environment variable SANDBOX_MAX_SESSIONS must be a whole number from 0 to 5000"},
       {"SANDBOX_MAX_SESSIONS", "1e9", "environment variable SANDBOX_MAX_SESSIONS must be a whole number"},
       {"SANDBOX_MEM_LIMIT", "lots", "environment variable SANDBOX_MEM_LIMIT must be an amount of memory"},
-      {"SANDBOX_BACKEND", "e2b", "environment variable SANDBOX_BACKEND is e2b, and there is no such backend in Cloche"},
+      {"SANDBOX_BACKEND", "e2b", "environment variable SANDBOX_BACKEND is e2b, which Cloche does not support"},
   };
   for (const auto& test : cases) {
     const auto config = parse_config("", "cloche.yml", {{test.name, test.value}});
@@ -219,7 +220,7 @@ TEST(ServiceConfig, VariableForWhatIsNotThere_IsRefused) {
   }
   const auto e2b = refuse_missing_features({{"E2B_API_KEY", "e2b_secret"}});
   ASSERT_FALSE(e2b);
-  EXPECT_THAT(e2b.error().message, HasSubstr("E2B_API_KEY is set, and there is no E2B backend"));
+  EXPECT_THAT(e2b.error().message, HasSubstr("E2B_API_KEY is set, but Cloche has no E2B backend"));
   EXPECT_THAT(e2b.error().message, testing::Not(HasSubstr("e2b_secret")));
   EXPECT_TRUE(refuse_missing_features({{"E2B_API_KEY", ""}, {"PATH", "/bin"}}));
 }

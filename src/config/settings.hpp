@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "auth/access_book.hpp"
+#include "auth/access_table.hpp"
 #include "auth/jwt_verifier.hpp"
 #include "auth/quotas.hpp"
 #include "cloche/bytes.hpp"
@@ -56,8 +56,8 @@ struct SessionSettings {
 
 // Who may use what, where a configuration says so.
 struct AccessSettings {
-  auth::AccessBook::Lists secrets;   // that a request may name
-  auth::AccessBook::Lists profiles;  // in place of what holds for a profile that lists no tenants
+  auth::AccessTable::Lists secrets;   // that a request may name
+  auth::AccessTable::Lists profiles;  // in place of what holds for a profile that lists no tenants
 };
 
 enum class LogForm { automatic, text, json };

@@ -19,7 +19,7 @@ TEST(FirstBadCharacter, BadBytes_AreFoundWithTheirLine) {
     int line;
     std::string_view why;
   } cases[] = {
-      {"a\nb\0c"sv, 2, "a NUL byte"},
+      {"a\nb\0c"sv, 2, "NUL byte"},
       {"\n\n\x04"sv, 3, "control character 0x04"},
       {"\x7f"sv, 1, "control character 0x7f"},
       {"\xff"sv, 1, "not UTF-8: byte 0xff"},

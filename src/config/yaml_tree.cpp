@@ -17,7 +17,7 @@ namespace cloche::config {
 namespace {
 
 // Thrown through yaml-cpp's parser, which has no other way to stop, and caught in parse_yaml().
-struct Refusal {
+struct YamlError {
   int line;
   std::string why;
 };
@@ -35,7 +35,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     // yaml-cpp also takes what it cannot place for the start of another document.
-    if (documents_++ > 0) throw Refusal{line_of(mark), "the file must contain exactly one YAML document"};
+    if (documents_++ > 0) throw YamlError{line_of(mark), "the file must contain exactly one YAML document"};
   }
   void OnDocumentEnd() override {}
 
@@ -55,14 +55,14 @@ class TreeBuilder final : public YAML::EventHandler {
     } else {
       refuse_tag(mark, tag);
     }
-    if (value.find('\0') != value.npos) throw Refusal{node.line, "a string contains NUL"};
+    if (value.find('\0') != value.npos) throw YamlError{node.line, "a string contains NUL"};
     node.text = value;
     add(std::move(node), anchor);
   }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchored_.find(anchor);
-    if (found == anchored_.end()) throw Refusal{line_of(mark), "an alias refers to a value that contains it"};
+    if (found == anchored_.end()) throw YamlError{line_of(mark), "an alias refers to a value that contains it"};
     if (open_.size() + depth(found->second) > max_depth) throw too_deep(line_of(mark));
     spend(found->second, line_of(mark));
     YamlNode copy = found->second;
@@ -90,12 +90,12 @@ class TreeBuilder final : public YAML::EventHandler {
     std::map<std::string, int> lines;
   };
 
-  static Refusal too_deep(int line) {
+  static YamlError too_deep(int line) {
     return {line, "lists and maps are nested more than " + std::to_string(max_depth) + " deep"};
   }
 
   static void refuse_tag(const YAML::Mark& mark, const std::string& tag) {
-    if (!tag.empty() && tag != plain_tag) throw Refusal{line_of(mark), "tags are not supported: " + shown(tag)};
+    if (!tag.empty() && tag != plain_tag) throw YamlError{line_of(mark), "tags are not supported: " + shown(tag)};
   }
 
   static std::size_t depth(const YamlNode& node) {
@@ -108,8 +108,8 @@ class TreeBuilder final : public YAML::EventHandler {
     nodes_ += nodes;
     bytes_ += bytes;
     if (nodes_ > max_unfolded_nodes || bytes_ > max_unfolded_text.count) {
-      throw Refusal{line, "the document is too large with its aliases expanded: at most " +
-                              std::to_string(max_unfolded_nodes) + " values and " + to_string(max_unfolded_text)};
+      throw YamlError{line, "the document is too large with its aliases expanded: at most " +
+                                std::to_string(max_unfolded_nodes) + " values and " + to_string(max_unfolded_text)};
     }
   }
 
@@ -123,7 +123,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
   void open(YamlNode::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
     refuse_tag(mark, tag);
-    if (expects_key()) throw Refusal{line_of(mark), "a key must be a string, not a list or a map"};
+    if (expects_key()) throw YamlError{line_of(mark), "a key must be a string, not a list or a map"};
     if (open_.size() >= max_depth) throw too_deep(line_of(mark));
     spend(1, 0, line_of(mark));
     Open opened;
@@ -163,12 +163,12 @@ class TreeBuilder final : public YAML::EventHandler {
     }
     Open& parent = open_.back();
     if (expects_key()) {
-      if (node.kind != YamlNode::Kind::scalar) throw Refusal{node.line, "a key must be a string"};
-      if (node.text == "<<" && !node.quoted) throw Refusal{node.line, "merge keys (`<<`) are not supported"};
+      if (node.kind != YamlNode::Kind::scalar) throw YamlError{node.line, "a key must be a string"};
+      if (node.text == "<<" && !node.quoted) throw YamlError{node.line, "merge keys (`<<`) are not supported"};
       const auto [before, is_new] = parent.lines.emplace(node.text, node.line);
       if (!is_new) {
-        throw Refusal{node.line,
-                      "key " + shown(node.text) + " is given twice, first at line " + std::to_string(before->second)};
+        throw YamlError{node.line,
+                        "key " + shown(node.text) + " is given twice, first at line " + std::to_string(before->second)};
       }
       parent.key = Key{std::move(node.text), node.line};
       return;
@@ -213,8 +213,8 @@ Result<YamlNode> parse_yaml(std::string_view text, std::string_view name) {
     TreeBuilder builder;
     if (parser.HandleNextDocument(builder)) parser.HandleNextDocument(builder);
     return builder.take();
-  } catch (const Refusal& refusal) {
-    return refused(refusal.line, refusal.why);
+  } catch (const YamlError& error) {
+    return refused(error.line, error.why);
   } catch (const YAML::Exception& error) {
     return refused(line_of(error.mark), "not YAML: " + error.msg);
   }

@@ -88,8 +88,8 @@ TEST(ParseYaml, BadDocument_IsRefusedWithItsLine) {
       {"%YAML 9.9\n---\na: 1", "not YAML"},
       {"a: \"x\\0y\"", "f.yml: line 1: a string contains NUL"},
       {"a: \"\\ud800\"", "not YAML: invalid unicode"},
-      {"a: 1\nb: \0"sv, "f.yml: line 2: a NUL byte"},
-      {"a\0:\0 \0001\0"sv, "f.yml: line 1: a NUL byte"},  // UTF-16
+      {"a: 1\nb: \0"sv, "f.yml: line 2: NUL byte"},
+      {"a\0:\0 \0001\0"sv, "f.yml: line 1: NUL byte"},  // UTF-16
       {"a: 1\n\xff\xfe", "f.yml: line 2: not UTF-8: byte 0xff"},
       {"a: 1\x04"
        "b: 2",

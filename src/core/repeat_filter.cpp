@@ -11,7 +11,7 @@ bool is_of_word(char c) {
 
 // Enough to tell kinds apart.
 constexpr std::size_t most_of_message = 200;
-constexpr std::chrono::seconds between_looks{1};
+constexpr std::chrono::seconds check_interval{1};
 
 }  // namespace
 
@@ -49,7 +49,7 @@ bool RepeatFilter::admit(int level, std::string_view message, Time now) {
 std::vector<RepeatFilter::Counted> RepeatFilter::take(Due due, Time now) {
   std::vector<Counted> told;
   if (due == Due::over && now < next_look_) return told;
-  next_look_ = now + between_looks;
+  next_look_ = now + check_interval;
   for (auto each = kinds_.begin(); each != kinds_.end();) {
     Kind& kind = each->second;
     if (due == Due::over && now - kind.since < window) {

@@ -42,11 +42,11 @@ Engine::Impl::Impl(boost::asio::any_io_executor e, EngineOptions o) : executor(e
   keep_log_off_stdout();
   value_or_throw(validate_instance(options.instance));
   if (options.instance.empty()) {
-    passing = value_or_throw(PassingInstance::claim(options));
+    ephemeral = value_or_throw(EphemeralInstance::claim(options));
   } else {
     dir = value_or_throw(InstanceDir::claim(options));
   }
-  made = value_or_throw(make_backend(executor, threads, options, passing ? passing->id() : dir->id()));
+  made = value_or_throw(make_backend(executor, threads, options, ephemeral ? ephemeral->id() : dir->id()));
 }
 
 Task<Backend*> Engine::Impl::backend() {
@@ -59,7 +59,7 @@ Task<Backend*> Engine::Impl::backend() {
 }
 
 Task<> Engine::Impl::sweep() {
-  for (OwnerLock& abandoned : find_abandoned_passing(options)) {
+  for (OwnerLock& abandoned : find_abandoned_ephemeral(options)) {
     EngineOptions places = options;
     places.run_dir = abandoned.entry().run_dir;
     InstanceId owner;
@@ -76,11 +76,11 @@ Task<> Engine::Impl::sweep() {
 }
 
 void Engine::Impl::end(std::shared_ptr<LiveSandbox> sandbox) {
-  tasks.spawn("end sandbox", [passing = passing, sandbox]() -> Task<> {
+  tasks.spawn("end sandbox", [ephemeral = ephemeral, sandbox]() -> Task<> {
     auto destroyed = co_await sandbox->destroy(Deadline::after(destroy_patience));
     if (destroyed) co_return;
     log::error("sandbox {}: {}", sandbox->id().value, destroyed.error().message);
-    if (passing) passing->leave_to_the_next();
+    if (ephemeral) ephemeral->leave_to_the_next();
   });
 }
 

@@ -6,8 +6,8 @@
 
 #include "cloche/async.hpp"
 #include "core/task_group.hpp"
+#include "lib/ephemeral_instance.hpp"
 #include "lib/instance_dir.hpp"
-#include "lib/passing_instance.hpp"
 #include "sandbox/live_sandbox.hpp"
 
 namespace cloche::async {
@@ -25,8 +25,8 @@ struct Engine::Impl {
   Executor executor;
   EngineOptions options;
   boost::asio::thread_pool threads{2};
-  std::unique_ptr<InstanceDir> dir;          // with an instance
-  std::shared_ptr<PassingInstance> passing;  // without one; also held by removals that outlive this object
+  std::unique_ptr<InstanceDir> dir;              // with an instance
+  std::shared_ptr<EphemeralInstance> ephemeral;  // without one; also held by removals that outlive this object
   std::unique_ptr<Backend> made;
   bool swept = false;
   TaskGroup tasks;

@@ -10,10 +10,10 @@
 #include <fstream>
 
 #include "core/ids.hpp"
+#include "lib/ephemeral_instance.hpp"
 #include "lib/identity_file.hpp"
 #include "lib/instance_dir.hpp"
 #include "lib/owner_registry.hpp"
-#include "lib/passing_instance.hpp"
 
 namespace cloche {
 namespace {
@@ -191,7 +191,7 @@ TEST_F(Instances, SecondHolder_IsRefusedAndToldWhoHasIt) {
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, ErrorCode::already_exists);
   EXPECT_THAT(second.error().message,
-              AllOf(HasSubstr("held by process " + std::to_string(::getpid())), HasSubstr("choose another")));
+              AllOf(HasSubstr("in use by process " + std::to_string(::getpid())), HasSubstr("choose another")));
   (*first)->leave_nothing();
 }
 
@@ -218,21 +218,21 @@ TEST_F(Instances, CopyWhoseOriginalIsOutOfSight_IsRefusedWhileTheOriginalLives) 
 }
 
 TEST_F(Instances, PassingOfAKilledProcess_IsFoundByTheSameRunDirectoryAlone) {
-  EngineOptions passing = options("a");
-  passing.instance.clear();
-  std::unique_ptr<PassingInstance> kept;
+  EngineOptions ephemeral = options("a");
+  ephemeral.instance.clear();
+  std::unique_ptr<EphemeralInstance> kept;
   with_other_process(
       [&] {
-        auto made = PassingInstance::claim(passing);
+        auto made = EphemeralInstance::claim(ephemeral);
         if (made) kept = std::move(*made);
         return kept != nullptr;
       },
-      [&](pid_t) { EXPECT_THAT(find_abandoned_passing(passing), SizeIs(0)); });
-  EXPECT_THAT(find_abandoned_passing(options("a", "another-run")), SizeIs(0));
-  auto found = find_abandoned_passing(passing);
+      [&](pid_t) { EXPECT_THAT(find_abandoned_ephemeral(ephemeral), SizeIs(0)); });
+  EXPECT_THAT(find_abandoned_ephemeral(options("a", "another-run")), SizeIs(0));
+  auto found = find_abandoned_ephemeral(ephemeral);
   ASSERT_THAT(found, SizeIs(1));
   found[0].release();
-  EXPECT_THAT(find_abandoned_passing(passing), SizeIs(0));
+  EXPECT_THAT(find_abandoned_ephemeral(ephemeral), SizeIs(0));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace cloche::pool {
 
 namespace {
 
-constexpr std::chrono::seconds between_looks{1};
+constexpr std::chrono::seconds check_interval{1};
 // For all that shutdown still has to remove after the leases have ended.
 constexpr std::chrono::seconds removal_patience{30};
 constexpr std::chrono::seconds destroy_patience{30};
@@ -104,7 +104,7 @@ Task<Status> Manager::wait_for_engine(Deadline deadline) {
     auto reached = co_await backend_.reach(latest);
     if (reached || latest.passed()) co_return reached;
     log::warn("{}; trying again", reached.error().message);
-    co_await pause_for(between_looks);
+    co_await pause_for(check_interval);
   }
 }
 
@@ -191,7 +191,7 @@ Task<> Manager::meet_again(std::unique_ptr<Enclosure> enclosure, const JournalEn
 
 Task<> Manager::monitor() {
   for (;;) {
-    co_await pause_for(between_looks);
+    co_await pause_for(check_interval);
     for (const auto& [name, pool] : pools_) pool->watch();
     log::report_repeated();
   }
@@ -213,7 +213,7 @@ Result<std::shared_ptr<WarmPool>> Manager::find_for(const std::string& tenant, c
   }
   for (const std::string& profile : candidates) {
     const auto pool = pools_.find(profile);
-    if (pool != pools_.end() && tenancy_.access.allows(auth::Thing::profile, profile, tenant)) return pool->second;
+    if (pool != pools_.end() && tenancy_.access.allows(auth::Resource::profile, profile, tenant)) return pool->second;
   }
   return no_pool(name, names_for(tenant));
 }
@@ -227,7 +227,7 @@ const std::string& Manager::profile_of(const std::string& name) const {
 std::string Manager::names_for(const std::string& tenant) const {
   std::string all;
   for (const auto& [name, pool] : pools_) {
-    if (tenancy_.access.allows(auth::Thing::profile, name, tenant)) all += (all.empty() ? "" : ", ") + name;
+    if (tenancy_.access.allows(auth::Resource::profile, name, tenant)) all += (all.empty() ? "" : ", ") + name;
   }
   return all.empty() ? "none" : all;
 }

@@ -34,10 +34,12 @@ class Manager {
   // For requests: a pool that the tenant may use. One that it may not use is not_found as one that is not there, and
   // the error lists those that are there for the tenant.
   Result<std::shared_ptr<WarmPool>> find_for(const std::string& tenant, const std::string& name) const;
-  const auth::AccessBook& access() const { return tenancy_.access; }
+  const auth::AccessTable& access() const { return tenancy_.access; }
   Task<Result<Lease>> acquire(std::string name, ClaimOptions options, Deadline deadline = Deadline::never());
 
   std::map<std::string, PoolStats> stats() const;  // by profile
+  // Sandboxes that could not be removed so far, of all pools and of none. Each is tried again every now and then.
+  std::vector<Unremoved> unremoved() const;
 
   // Nothing more is lent; leases have drain_timeout to end by themselves; then everything goes. Names how many
   // sandboxes did not want to go, and are left for the next start. Callers that come later wait with the first.
@@ -56,8 +58,12 @@ class Manager {
   std::string names_for(const std::string& tenant) const;
   Task<Status> wait_for_engine(Deadline deadline);
   Task<Status> recover(Deadline deadline);
-  Task<> meet_again(std::unique_ptr<Enclosure> enclosure, const JournalEntry* entry);
+  // Leaves the enclosure where it is if nothing was done with it.
+  Task<Status> meet_again(std::unique_ptr<Enclosure>& enclosure, const JournalEntry* entry);
+  Task<> meet_or_destroy(std::unique_ptr<Enclosure> enclosure, std::optional<JournalEntry> entry);
+  Task<> destroy_left(std::unique_ptr<Enclosure> enclosure);
   Task<> monitor();
+  Task<> retry_removals();
   Task<Status> end();
 
   Executor executor_;
@@ -68,6 +74,7 @@ class Manager {
   Secrets secrets_;
   Gate making_;
   Gate removing_;
+  Gate removing_again_;
   std::map<std::string, std::shared_ptr<WarmPool>> pools_;
   std::map<std::string, Lease> held_;
   enum class Phase { made, running, ending, ended } phase_ = Phase::made;

@@ -40,11 +40,11 @@ Result<Secrets::Values> Secrets::of_profile(const std::vector<std::string>& name
 }
 
 Result<Secrets::Values> Secrets::of_claim(const std::vector<std::string>& names, const std::string& tenant,
-                                          const auth::AccessBook& access) const {
+                                          const auth::AccessTable& access) const {
   for (const std::string& name : names) CLOCHE_CHECK(check_name(name));
   Values values;
   for (const std::string& name : names) {
-    const bool allowed = access.allows(auth::Thing::secret, name, tenant);
+    const bool allowed = access.allows(auth::Resource::secret, name, tenant);
     const auto found = known_.find(name);
     if (!allowed || found == known_.end()) return no_such_secret(name);
     values[name] = found->second;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "auth/access_book.hpp"
+#include "auth/access_table.hpp"
 #include "core/result.hpp"
 
 namespace cloche::pool {
@@ -26,7 +26,7 @@ class Secrets {
   // Those that a claim names itself: each must list the claim's tenant. One that does not is not_found, with the same
   // words as one that is not there.
   Result<Values> of_claim(const std::vector<std::string>& names, const std::string& tenant,
-                          const auth::AccessBook& access) const;
+                          const auth::AccessTable& access) const;
 
  private:
   Values known_;

@@ -11,11 +11,11 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-auth::AccessBook book() {
-  auth::AccessBook access;
-  access.set(auth::Thing::secret, "GRADERS", auth::AccessList({"graders"}));
-  access.set(auth::Thing::secret, "EVERYONES", auth::AccessList::all());
-  access.set(auth::Thing::secret, "CLOSED", auth::AccessList());
+auth::AccessTable book() {
+  auth::AccessTable access;
+  access.set(auth::Resource::secret, "GRADERS", auth::AccessList({"graders"}));
+  access.set(auth::Resource::secret, "EVERYONES", auth::AccessList::all());
+  access.set(auth::Resource::secret, "CLOSED", auth::AccessList());
   return access;
 }
 
@@ -41,7 +41,7 @@ TEST(Secrets, EnvironmentOfTheProcess_IsNeverLookedUp) {
   ASSERT_EQ(::setenv("CLOCHE_TEST_CANARY", "canary", 1), 0);
   for (const std::string name : {"CLOCHE_TEST_CANARY", "PATH", "HOME"}) {
     EXPECT_EQ(secrets().of_claim({name}, "graders", book()).error().code, ErrorCode::not_found) << name;
-    EXPECT_EQ(secrets().of_claim({name}, "", auth::AccessBook::of_trusted_callers()).error().code,
+    EXPECT_EQ(secrets().of_claim({name}, "", auth::AccessTable::of_trusted_callers()).error().code,
               ErrorCode::not_found);
     EXPECT_EQ(secrets().of_profile({name}).error().code, ErrorCode::not_found) << name;
   }

@@ -208,7 +208,7 @@ bool WarmPool::destroy(SlotId slot, ClaimId claim) {
 
 Result<Binding> WarmPool::binding_of(const ClaimOptions& options) const {
   // Every claim comes by here, and so does every session that is found again, whatever route it was made by.
-  if (!surroundings_.access.allows(auth::Thing::profile, profile_.name, options.tenant)) {
+  if (!surroundings_.access.allows(auth::Resource::profile, profile_.name, options.tenant)) {
     return fail(ErrorCode::not_found, "no such profile: '" + profile_.name + "'");
   }
   Binding binding;

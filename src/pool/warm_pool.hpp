@@ -25,9 +25,10 @@ struct Surroundings {
   Backend& backend;
   Journal& journal;
   const Secrets& secrets;
-  const auth::AccessBook& access;
+  const auth::AccessTable& access;
   Gate& making;
   Gate& removing;
+  Gate& removing_again;  // for those that have resisted: they do not hold up the others
   std::string name_prefix;
   Callers callers;
 };
@@ -62,6 +63,8 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
   void watch();
 
   PoolStats stats() const;
+  // Those that have resisted their removal, which is tried again and again.
+  std::vector<Unremoved> unremoved() const;
   std::uint32_t lent_to(const std::string& tenant) const { return policy_.lent_to(tenant); }
   std::uint32_t tenant_limit() const { return policy_.tenant_limit(); }
   Status resize(PoolOptions options);
@@ -83,10 +86,14 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
     Time looked_at;
     bool limits_bound = false;
     bool being_looked_at = false;
+    std::optional<Unremoved> unremoved{};
   };
   class Waiter;
 
+  // Does what the policy has decided. Throws nothing: what cannot be done is told to the policy as a failure.
   void act();
+  void carry_out(const Action& action);
+  void give_up(const Action& action, const std::exception_ptr& thrown);
   void on_serve(const Serve& serve);
   void on_refuse(const Refuse& refuse);
   Task<> make(SlotId slot, Urgency urgency);
@@ -94,6 +101,7 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
   Task<> reset(SlotId slot);
   Task<Status> make_clean(LiveSandbox& sandbox, bool limits_bound);
   Task<> remove(SlotId slot, RemoveReason reason);
+  Task<Status> try_to_remove(std::string name, std::shared_ptr<LiveSandbox> sandbox, std::uint32_t tries);
   Task<> look_at(SlotId slot);
   // Looks now at all idle ones that nothing was heard of lately.
   void look_at_idle(Deadline::Clock::duration unheard_for);
@@ -105,6 +113,7 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
                                      Deadline deadline);
   Task<Status> bind(Room& room, const Binding& binding, ClaimOptions options, Deadline deadline);
   Task<Result<Lease>> claim_for(ClaimOptions options, std::string holder, Deadline deadline);
+  Task<Result<Lease>> claim_unguarded(ClaimOptions options, std::string holder, Deadline deadline);
   Error refusal_of_binding(Error error) const;
   void settle_in(SlotId slot, std::shared_ptr<LiveSandbox> sandbox);
   void on_death(SlotId slot);

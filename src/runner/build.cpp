@@ -54,7 +54,7 @@ Task<Status> compile_in(pool::Lease lease, BuildResult& result, Deadline deadlin
   run.argv = step.argv;
   run.env = step.env;
   run.limits = step.limits;
-  const ExecWatch nobody;
+  const ExecObserver nobody;
   auto ran = co_await run_step(lease, std::move(run), nobody, deadline);
   if (!ran) {
     if (ran.error().code == ErrorCode::timeout) lease.destroy();  // it does not answer

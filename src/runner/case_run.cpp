@@ -9,13 +9,13 @@ namespace cloche::runner {
 namespace {
 
 Task<Result<Exec::Collected>> run_once(const BuiltProgram& program, const ProgramRun& run, pool::Lease lease,
-                                       const ExecWatch& watch, Deadline deadline) {
+                                       const ExecObserver& observer, Deadline deadline) {
   auto settled = co_await settle_in(lease, program, run.files, deadline);
   if (!settled) co_return fail(std::move(settled).error());
   StepRun step = run_of(program);
   step.argv.insert(step.argv.end(), run.arguments.begin(), run.arguments.end());
   step.input = run.input;
-  auto ran = co_await run_step(lease, std::move(step), watch, deadline);
+  auto ran = co_await run_step(lease, std::move(step), observer, deadline);
   if (!ran && ran.error().code == ErrorCode::timeout) lease.destroy();  // it does not answer
   co_return ran;
 }
@@ -23,7 +23,7 @@ Task<Result<Exec::Collected>> run_once(const BuiltProgram& program, const Progra
 }  // namespace
 
 Task<Result<Exec::Collected>> run_program(const BuiltProgram& program, const ProgramRun& run, pool::Lease first,
-                                          const ExecWatch& watch, Deadline deadline) {
+                                          const ExecObserver& observer, Deadline deadline) {
   for (int tries = 2;; --tries) {
     pool::Lease lease = std::exchange(first, pool::Lease());
     if (!lease) {
@@ -31,7 +31,7 @@ Task<Result<Exec::Collected>> run_program(const BuiltProgram& program, const Pro
       if (!claimed) co_return fail(std::move(claimed).error());
       lease = std::move(*claimed);
     }
-    auto ran = co_await run_once(program, run, std::move(lease), watch, deadline);
+    auto ran = co_await run_once(program, run, std::move(lease), observer, deadline);
     if (ran || ran.error().code != ErrorCode::sandbox_lost || tries == 1) co_return ran;
     log::warn("run {}: {}; retrying", program.plan.language.name, ran.error().message);
   }
@@ -74,7 +74,7 @@ Task<> check(CaseReport& report, const TestCase& test, const Checker& checker, c
   files["output"] = report.out;
   const ProgramRun run{.input = {}, .arguments = {"input", "expected", "output"}, .files = files};
   pool::Lease none;
-  const ExecWatch nobody;
+  const ExecObserver nobody;
   auto ran = co_await run_program(judge->program, run, std::move(none), nobody, deadline);
   if (!ran) {
     Verdict failure = system_failure(ran.error());

@@ -19,7 +19,7 @@ struct ProgramRun {
   const FileTree& files;
 };
 Task<Result<Exec::Collected>> run_program(const BuiltProgram& program, const ProgramRun& run, pool::Lease first,
-                                          const ExecWatch& watch, Deadline deadline);
+                                          const ExecObserver& observer, Deadline deadline);
 
 // The case's verdict without a checker's.
 CaseReport report_of(const BuiltProgram& program, const TestCase& test, Result<Exec::Collected> ran);

@@ -144,7 +144,7 @@ Task<Result<std::unique_ptr<Exec>>> start_in(pool::Lease& lease, const BuiltProg
 }
 
 Task<Result<Ends>> talk_once(const BuiltProgram& program, const BuiltProgram& interactor, const TestCase& test,
-                             Gate& pairs, const ExecWatch& watch, Deadline deadline) {
+                             Gate& pairs, const ExecObserver& observer, Deadline deadline) {
   const Executor executor = co_await asio::this_coro::executor;
   CLOCHE_CO_TRY(Pair pair, co_await claim_pair(program, interactor, pairs, deadline));
   FileTree files;
@@ -162,7 +162,7 @@ Task<Result<Ends>> talk_once(const BuiltProgram& program, const BuiltProgram& in
   CLOCHE_CO_TRY(talk.interactor, co_await start_in(pair.interactor, interactor, limits, std::move(names), guard));
   CLOCHE_CO_TRY(talk.program, co_await start_in(pair.program, program, own, std::move(arguments), guard));
   {
-    const Watched watched(watch, *talk.program);
+    const ExecObserverScope observed(observer, *talk.program);
     using asio::experimental::awaitable_operators::operator&&;
     co_await (follow_program(talk, guard) && follow_interactor(talk, guard) &&
               carry(talk.to_program, *talk.program, guard) && carry(talk.to_interactor, *talk.interactor, guard));
@@ -195,9 +195,9 @@ Status validate_pair(const BuiltProgram& program, const BuiltProgram& interactor
 }
 
 Task<CaseReport> interact(const BuiltProgram& program, const Judge& interactor, const TestCase& test, Gate& pairs,
-                          const ExecWatch& watch, Deadline deadline) {
+                          const ExecObserver& observer, Deadline deadline) {
   for (int tries = 2;; --tries) {
-    auto ends = co_await talk_once(program, interactor.program, test, pairs, watch, deadline);
+    auto ends = co_await talk_once(program, interactor.program, test, pairs, observer, deadline);
     if (!ends) {
       const bool again = tries > 1 && ends.error().code == ErrorCode::sandbox_lost;
       if (!again) co_return report_of(program, test, fail(std::move(ends).error()));

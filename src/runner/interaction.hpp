@@ -10,7 +10,7 @@ namespace cloche::runner {
 // ended: the interactor's word against the program stops it; when the interactor is content and gone, the program may
 // go on to its end, within its limits. What is under way between them is bounded by what each may print.
 Task<CaseReport> interact(const BuiltProgram& program, const Judge& interactor, const TestCase& test, Gate& pairs,
-                          const ExecWatch& watch, Deadline deadline);
+                          const ExecObserver& observer, Deadline deadline);
 
 // What both may use; `limit_reached` when the pool can never lend the two together.
 Status validate_pair(const BuiltProgram& program, const BuiltProgram& interactor);

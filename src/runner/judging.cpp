@@ -76,7 +76,7 @@ void Judging::settle(std::size_t index, CaseReport report) {
 
 Task<CaseReport> Judging::judge(std::size_t index, pool::Lease first, Deadline deadline) {
   const TestCase& test = submission_.cases[index];
-  const ExecWatch watch = [this, index](Exec* exec) {
+  const ExecObserver watch = [this, index](Exec* exec) {
     std::erase_if(running_, [index](const Running& run) { return run.index == index; });
     if (exec == nullptr) return;
     running_.push_back({index, exec});

@@ -123,10 +123,10 @@ Result<Language> LanguageRegistry::find(std::string_view name, UnknownLanguage w
   return unsupported(name, known);
 }
 
-Result<Language> LanguageRegistry::find_for(const auth::AccessBook& access, std::string_view tenant,
+Result<Language> LanguageRegistry::find_for(const auth::AccessTable& access, std::string_view tenant,
                                             std::string_view name) const {
   const auto is_there = [&](const std::string& language) {
-    return access.allows(auth::Thing::language, language, tenant);
+    return access.allows(auth::Resource::language, language, tenant);
   };
   const auto found = names_.find(lower(name));
   if (found != names_.end() && is_there(found->second)) return languages_.at(found->second);

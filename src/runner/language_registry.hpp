@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "auth/access_book.hpp"
+#include "auth/access_table.hpp"
 #include "cloche/language.hpp"
 #include "config/section.hpp"
 #include "core/result.hpp"
@@ -34,7 +34,7 @@ class LanguageRegistry {
   Result<Language> find(std::string_view name, UnknownLanguage wording = UnknownLanguage::unsupported) const;
 
   // The same, of those that are there for the tenant: others are told as unknown ones, and not listed.
-  Result<Language> find_for(const auth::AccessBook& access, std::string_view tenant, std::string_view name) const;
+  Result<Language> find_for(const auth::AccessTable& access, std::string_view tenant, std::string_view name) const;
   // Whether Cloche brings it along, changed by a configuration or not.
   bool is_shipped(const std::string& name) const { return shipped_.contains(name); }
 

@@ -39,7 +39,7 @@ TEST(LanguageRegistry, NameOrAliasInAnyCase_IsFound) {
 TEST(LanguageRegistry, UnknownName_IsRefusedInEitherWording) {
   const auto registry = LanguageRegistry::create().value();
   const std::string all = "bash, c, cpp, csharp, go, java, javascript, php, python, ruby, rust, typescript";
-  EXPECT_EQ(registry.find("cobol").error().message, "Unsupported language: cobol (there are: " + all + ")");
+  EXPECT_EQ(registry.find("cobol").error().message, "Unsupported language: cobol (supported: " + all + ")");
   EXPECT_EQ(registry.find("cobol", UnknownLanguage::not_supported).error().message,
             "The programming language 'cobol' is not currently supported. Supported languages: " + all);
   EXPECT_EQ(registry.find("cobol").error().code, ErrorCode::invalid_argument);

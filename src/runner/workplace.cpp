@@ -104,7 +104,8 @@ Deadline guard_of(const StepLimits& limits, Deadline deadline) {
   return deadline.sooner(Deadline::after(limits.wall.value_or(default_wall) + beyond_limit));
 }
 
-Task<Result<Exec::Collected>> run_step(pool::Lease& lease, StepRun run, const ExecWatch& watch, Deadline deadline) {
+Task<Result<Exec::Collected>> run_step(pool::Lease& lease, StepRun run, const ExecObserver& observer,
+                                       Deadline deadline) {
   const Deadline guard = guard_of(run.limits, deadline);
   std::string_view input = run.input;
   ExecSpec spec = to_spec(std::move(run));
@@ -112,7 +113,7 @@ Task<Result<Exec::Collected>> run_step(pool::Lease& lease, StepRun run, const Ex
   auto started = co_await lease.start(std::move(spec), guard);
   if (!started) co_return fail(std::move(started).error());
   const auto exec = std::move(*started);
-  const Watched watched(watch, *exec);
+  const ExecObserverScope observed(observer, *exec);
   if (input.empty()) {
     auto collected = co_await exec->collect(guard);
     co_return collected;

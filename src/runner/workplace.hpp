@@ -53,27 +53,28 @@ struct StepRun {
 // What it prints is kept up to its limit of output, which ends it. Input is left out.
 ExecSpec to_spec(StepRun run);
 
-// Told of the exec when it has started, and of none before it goes.
-using ExecWatch = std::function<void(Exec*)>;
+// Called with the exec when it has started, and with nullptr before it is destroyed.
+using ExecObserver = std::function<void(Exec*)>;
 
-// Tells a watch; in a scope that ends before the exec's.
-class Watched {
+// Notifies an observer. Its scope must end before that of the exec.
+class ExecObserverScope {
  public:
-  Watched(const ExecWatch& watch, Exec& exec) : watch_(watch) {
-    if (watch_) watch_(&exec);
+  ExecObserverScope(const ExecObserver& observer, Exec& exec) : observer_(observer) {
+    if (observer_) observer_(&exec);
   }
-  Watched(const Watched&) = delete;
-  Watched& operator=(const Watched&) = delete;
-  ~Watched() {
-    if (watch_) watch_(nullptr);
+  ExecObserverScope(const ExecObserverScope&) = delete;
+  ExecObserverScope& operator=(const ExecObserverScope&) = delete;
+  ~ExecObserverScope() {
+    if (observer_) observer_(nullptr);
   }
 
  private:
-  const ExecWatch& watch_;
+  const ExecObserver& observer_;
 };
 
 // Runs it in a lease, its input sent while its output is read.
-Task<Result<Exec::Collected>> run_step(pool::Lease& lease, StepRun run, const ExecWatch& watch, Deadline deadline);
+Task<Result<Exec::Collected>> run_step(pool::Lease& lease, StepRun run, const ExecObserver& observer,
+                                       Deadline deadline);
 
 // By when a sandbox must have told of a program's end.
 Deadline guard_of(const StepLimits& limits, Deadline deadline);

@@ -251,10 +251,10 @@ Status AgentLink::State::take_stream_frame(AgentStream::State& stream, const wir
     }
     case close: {
       CLOCHE_TRY(const auto closed, wire::decode<wire::Closed>(frame.payload));
-      if (closed.refusal == wire::Refusal::none) {
+      if (closed.reason == wire::CloseReason::none) {
         stream.events.push_back(StreamClosed{});
       } else {
-        stream.error = Error{wire::error_code_of(closed.refusal), one_line(closed.message)};
+        stream.error = Error{wire::error_code_of(closed.reason), one_line(closed.message)};
       }
       stream.ended = true;
       streams.erase(stream.id);

@@ -6,9 +6,9 @@ namespace cloche::server {
 
 namespace {
 
-using auth::AccessBook;
 using auth::AccessList;
-using auth::Thing;
+using auth::AccessTable;
+using auth::Resource;
 
 std::string guarded_things(const Profile& profile) {
   std::string things;
@@ -21,7 +21,7 @@ std::string guarded_things(const Profile& profile) {
   return things;
 }
 
-Result<AccessList> owners_of_profile(const AccessBook::Lists& said, const Profile& profile) {
+Result<AccessList> owners_of_profile(const AccessTable::Lists& said, const Profile& profile) {
   if (const auto found = said.find(profile.name); found != said.end()) return found->second;
   if (!is_guarded(profile)) return AccessList::all();
   return fail(
@@ -31,13 +31,13 @@ Result<AccessList> owners_of_profile(const AccessBook::Lists& said, const Profil
           "every tenant, or `tenants: []` for none (without tokens, callers are tenant `default`)");
 }
 
-AccessList owners_of_language(const AccessBook& book, const Language& language, const LanguageRegistry& languages,
+AccessList owners_of_language(const AccessTable& table, const Language& language, const LanguageRegistry& languages,
                               const std::vector<Profile>& profiles) {
   const auto places = LanguageRegistry::profiles_for(language, profiles);
   if (languages.is_shipped(language.name) || places.empty()) return AccessList::all();
   AccessList::Tenants tenants;
   for (const std::string& place : places) {
-    const AccessList& list = book.lists_of(Thing::profile).find(place)->second;
+    const AccessList& list = table.lists_of(Resource::profile).find(place)->second;
     if (list.is_all()) return AccessList::all();
     tenants.insert(list.tenants().begin(), list.tenants().end());
   }
@@ -51,17 +51,17 @@ bool is_guarded(const Profile& profile) { return !guarded_things(profile).empty(
 Result<pool::Tenancy> owners_of(const config::Config& config, const std::vector<Profile>& profiles,
                                 const LanguageRegistry& languages) {
   pool::Tenancy tenancy;
-  AccessBook& book = tenancy.access;
+  AccessTable& table = tenancy.access;
   for (const Profile& profile : profiles) {
     CLOCHE_TRY(AccessList list, owners_of_profile(config.access.profiles, profile));
-    book.set(Thing::profile, profile.name, std::move(list));
+    table.set(Resource::profile, profile.name, std::move(list));
   }
   for (const auto& [name, value] : config.manager.secrets) {
     const auto said = config.access.secrets.find(name);
-    book.set(Thing::secret, name, said == config.access.secrets.end() ? AccessList() : said->second);
+    table.set(Resource::secret, name, said == config.access.secrets.end() ? AccessList() : said->second);
   }
   for (const auto& [name, language] : languages.all()) {
-    book.set(Thing::language, name, owners_of_language(book, language, languages, profiles));
+    table.set(Resource::language, name, owners_of_language(table, language, languages, profiles));
   }
   tenancy.fallbacks = languages.fallbacks_for(profiles);
   return tenancy;

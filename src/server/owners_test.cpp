@@ -7,7 +7,7 @@ namespace cloche::server {
 namespace {
 
 using auth::AccessList;
-using auth::Thing;
+using auth::Resource;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -29,13 +29,13 @@ Read read(const std::string& text) {
 TEST(Owners, PlainProfile_IsForEveryTenant) {
   const auto owners = read("profiles: {python: {env: {A: b}, limits: {memory: 64m}}}").owners();
   ASSERT_TRUE(owners) << owners.error().message;
-  EXPECT_TRUE(owners->access.is_open(Thing::profile, "python"));
+  EXPECT_TRUE(owners->access.is_open(Resource::profile, "python"));
 }
 
 TEST(Owners, PlainProfileThatListsTenants_IsForThoseAlone) {
   const auto owners = read("profiles: {python: {tenants: [acme]}}").owners().value();
-  EXPECT_TRUE(owners.access.allows(Thing::profile, "python", "acme"));
-  EXPECT_FALSE(owners.access.allows(Thing::profile, "python", "default"));
+  EXPECT_TRUE(owners.access.allows(Resource::profile, "python", "acme"));
+  EXPECT_FALSE(owners.access.allows(Resource::profile, "python", "default"));
 }
 
 TEST(Owners, GuardedProfileWithoutTenants_IsRefusedWithWhatToWrite) {
@@ -55,11 +55,11 @@ TEST(Owners, GuardedProfileWithoutTenants_IsRefusedWithWhatToWrite) {
 TEST(Owners, GuardedProfileWithTenants_IsForThose) {
   const std::string rest = ", mounts: [{source: /srv, target: /data}]}}";
   const auto some = read("profiles: {python: {tenants: [graders, acme]" + rest).owners().value();
-  EXPECT_TRUE(some.access.allows(Thing::profile, "python", "graders"));
-  EXPECT_FALSE(some.access.allows(Thing::profile, "python", "other"));
-  EXPECT_TRUE(read("profiles: {python: {tenants: all" + rest).owners()->access.is_open(Thing::profile, "python"));
+  EXPECT_TRUE(some.access.allows(Resource::profile, "python", "graders"));
+  EXPECT_FALSE(some.access.allows(Resource::profile, "python", "other"));
+  EXPECT_TRUE(read("profiles: {python: {tenants: all" + rest).owners()->access.is_open(Resource::profile, "python"));
   EXPECT_FALSE(
-      read("profiles: {python: {tenants: []" + rest).owners()->access.allows(Thing::profile, "python", "acme"));
+      read("profiles: {python: {tenants: []" + rest).owners()->access.allows(Resource::profile, "python", "acme"));
 }
 
 TEST(Owners, SecretWithoutTenants_CanBeNamedByNone) {
@@ -68,12 +68,12 @@ TEST(Owners, SecretWithoutTenants_CanBeNamedByNone) {
                           "  D: {env: TOKEN, tenants: all}\n")
                           .owners()
                           .value();
-  EXPECT_FALSE(owners.access.allows(Thing::secret, "A", "default"));
-  EXPECT_FALSE(owners.access.allows(Thing::secret, "B", "default"));
-  EXPECT_FALSE(owners.access.allows(Thing::secret, "C", "default"));
-  EXPECT_TRUE(owners.access.allows(Thing::secret, "C", "acme"));
-  EXPECT_TRUE(owners.access.allows(Thing::secret, "D", "anyone"));
-  EXPECT_FALSE(owners.access.allows(Thing::secret, "PATH", "anyone"));
+  EXPECT_FALSE(owners.access.allows(Resource::secret, "A", "default"));
+  EXPECT_FALSE(owners.access.allows(Resource::secret, "B", "default"));
+  EXPECT_FALSE(owners.access.allows(Resource::secret, "C", "default"));
+  EXPECT_TRUE(owners.access.allows(Resource::secret, "C", "acme"));
+  EXPECT_TRUE(owners.access.allows(Resource::secret, "D", "anyone"));
+  EXPECT_FALSE(owners.access.allows(Resource::secret, "PATH", "anyone"));
 }
 
 TEST(Owners, AddedLanguage_IsForThoseWhoMayUseItsProfile) {

@@ -158,7 +158,7 @@ Result<std::unique_ptr<Service>> Service::create(Executor executor, ServiceOptio
   if (service->authenticator_->needs_token()) share_among_tenants(options.config);
   CLOCHE_CHECK(auth::check_quotas(options.config.server.quotas));
   service->quotas_ = std::make_unique<auth::Quotas>(options.config.server.quotas, auth::Clocks().steady);
-  service->door_ = std::make_unique<api::FrontDoor>(*service->authenticator_, *service->quotas_);
+  service->door_ = std::make_unique<api::ApiGuard>(*service->authenticator_, *service->quotas_);
 
   ManagerOptions& manager = options.config.manager;
   if (manager.engine.instance.empty()) manager.engine.instance = "default";
@@ -180,7 +180,7 @@ Result<std::unique_ptr<Service>> Service::create(Executor executor, ServiceOptio
   CLOCHE_TRY(service->pools_, pool::Manager::create(executor, *service->backend_, std::move(journal),
                                                     std::move(manager), std::move(tenancy)));
   service->runner_ = std::make_unique<runner::CodeRunner>(executor, *service->pools_, std::move(languages));
-  service->leases_ = std::make_unique<api::LeaseBook>(*service->runner_);
+  service->leases_ = std::make_unique<api::LeaseRegistry>(*service->runner_);
   session::StoreOptions sessions = store_options(options.config.sessions, *service->instance_);
   sessions.meter = meter_into(service->metrics_, service->runner_->languages());
   CLOCHE_TRY(service->sessions_,

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "api/call.hpp"
-#include "api/leases/book.hpp"
+#include "api/leases/lease_registry.hpp"
 #include "api/terminal/routes.hpp"
 #include "config/config.hpp"
 #include "core/task_group.hpp"
@@ -62,14 +62,14 @@ class Service {
   metrics::Metrics metrics_;
   std::unique_ptr<auth::Authenticator> authenticator_;
   std::unique_ptr<auth::Quotas> quotas_;
-  std::unique_ptr<api::FrontDoor> door_;
+  std::unique_ptr<api::ApiGuard> door_;
   asio::thread_pool threads_{2};
   asio::thread_pool body_threads_;  // read and write large bodies, behind everything else
   std::unique_ptr<InstanceDir> instance_;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<pool::Manager> pools_;
   std::unique_ptr<runner::CodeRunner> runner_;
-  std::unique_ptr<api::LeaseBook> leases_;
+  std::unique_ptr<api::LeaseRegistry> leases_;
   std::unique_ptr<session::SessionStore> sessions_;
   std::vector<std::string> route_names_;
   std::unique_ptr<http::Server> http_;

@@ -192,14 +192,14 @@ struct Step {
 };
 
 Task<Result<Step>> run_step(const Ground& ground, ExecSpec spec, Along along, std::string_view input,
-                            const RunListener& listener, const runner::ExecWatch& watch, Deadline deadline) {
+                            const RunListener& listener, const runner::ExecObserver& watch, Deadline deadline) {
   StepLimits limits;
   limits.wall = spec.wall_limit;
   const Deadline guard = runner::guard_of(limits, deadline);
   auto started = co_await ground.sandbox->start(std::move(spec), std::move(along), guard);
   if (!started) co_return fail(std::move(started).error());
   const auto exec = std::move(*started);
-  const runner::Watched watched(watch, *exec);
+  const runner::ExecObserverScope watched(watch, *exec);
   Result<Exec::Collected> collected;
   if (input.empty()) {
     collected = co_await collect(*exec, listener, guard);
@@ -224,7 +224,7 @@ Task<Result<bool>> compile(const Ground& ground, PrivateDirectory& directory, Ru
   Along along;
   along.file = source_to_go_along(directory, planned);
   const RunListener nobody;
-  const runner::ExecWatch unwatched;
+  const runner::ExecObserver unwatched;
   const std::string_view nothing;
   auto step = co_await run_step(ground, std::move(spec), std::move(along), nothing, nobody, unwatched, deadline);
   if (!step) co_return fail(std::move(step).error().at("compile"));

@@ -36,7 +36,7 @@ struct RunRequest {
   Bytes keep_output = mib(1);                        // of stdout, and of stderr
   ArtifactCaps artifacts;                            // the rules are the session's, under what follows
   ArtifactChoice artifact_choice;
-  runner::ExecWatch watch;  // told of the program when it has started, and of none before it goes; may be none
+  runner::ExecObserver watch;  // told of the program when it has started, and of none before it goes; may be none
 };
 
 struct RunOutput {

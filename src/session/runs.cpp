@@ -1,16 +1,16 @@
 #include "session/runs.hpp"
 
 #include <algorithm>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 
+#include "core/fault_point.hpp"
+#include "core/first_of.hpp"
+#include "core/guarded.hpp"
 #include "core/log.hpp"
 #include "session/run_directory.hpp"
 
 namespace cloche::session {
 
 namespace {
-
-using asio::experimental::awaitable_operators::operator||;
 
 constexpr std::size_t subject_text = 200;
 // More than anything that is started here is allowed to keep.
@@ -26,10 +26,30 @@ std::string foreground_run_id() { return "r" + random_hex(8); }
 // Whoever waits for a run did not take it back: its sandbox was taken from under it.
 Error session_ended() { return {ErrorCode::sandbox_lost, "the session was ended"}; }
 
-Task<> work_to_end(Runs::Work work, RunListener listener, runner::ExecWatch watch, std::optional<RunEnd>& end) {
+Task<> work_to_end(Runs::Work work, RunListener listener, runner::ExecObserver watch, std::optional<RunEnd>& end) {
+  fault_point<"run.begin">();
   auto how = co_await work(std::move(listener), std::move(watch));
+  fault_point<"run.end">();
   end = std::move(how);
 }
+
+// One of the programs of an earlier process that still run, until it ends or is not followed any more.
+class RecoveredRunning {
+ public:
+  explicit RecoveredRunning(std::uint32_t& count) : count_(count) { ++count_; }
+  RecoveredRunning(const RecoveredRunning&) = delete;
+  RecoveredRunning& operator=(const RecoveredRunning&) = delete;
+  ~RecoveredRunning() { leave(); }
+  // How many are left.
+  std::uint32_t leave() {
+    if (std::exchange(is_counted_, false)) --count_;
+    return count_;
+  }
+
+ private:
+  std::uint32_t& count_;
+  bool is_counted_ = true;
+};
 
 std::string joined(const std::vector<std::string>& argv) {
   std::string line;
@@ -102,8 +122,14 @@ Task<> Runs::let_agent_forget(std::shared_ptr<LiveSandbox> sandbox, std::uint64_
 }
 
 void Runs::spawn(const std::shared_ptr<Session>& session, const std::shared_ptr<Run>& run, Work work) {
-  auto use = std::make_shared<SessionUse>(session);
-  tasks_.spawn("run", [this, use, run, work = std::move(work)] { return carry_out(run, work); });
+  // One that cannot be started has ended: nobody waits for it.
+  try {
+    fault_point<"run.spawn">();
+    auto use = std::make_shared<SessionUse>(session);
+    tasks_.spawn("run", [this, use, run, work = std::move(work)] { return carry_out(run, work); });
+  } catch (...) {
+    run->finish(to_error("run " + run->id(), std::current_exception()));
+  }
 }
 
 Result<std::shared_ptr<Run>> Runs::start(const SessionUse& use, RunSubject subject, auth::QuotaTicket ticket,
@@ -116,17 +142,22 @@ Result<std::shared_ptr<Run>> Runs::start(const SessionUse& use, RunSubject subje
 }
 
 Task<> Runs::carry_out(std::shared_ptr<Run> run, Work work) {
-  // Whatever happens, it does not look as if it ran for ever.
+  // However the task ends, the run does not look as if it went on for ever.
   struct Ended {
     std::shared_ptr<Run> run;
     ~Ended() { run->finish(session_ended()); }
   } const ended{run};
   RunListener listener = [run](const RunOutput& output) { run->add(output); };
-  runner::ExecWatch watch = [run](Exec* exec) { run->set_exec(exec); };
+  runner::ExecObserver watch = [run](Exec* exec) { run->set_exec(exec); };
   std::optional<RunEnd> end;
-  co_await (work_to_end(std::move(work), std::move(listener), std::move(watch), end) ||
-            run->until_called_off(options_.unread_patience));
+  auto race = [&]() -> Task<Status> {
+    co_await first_of(work_to_end(std::move(work), std::move(listener), std::move(watch), end),
+                      run->until_called_off(options_.unread_patience));
+    co_return Status{};
+  };
+  auto raced = co_await guarded("run " + run->id(), std::move(race));
   // One that had come to its end when it was called off has ended by itself.
+  if (!end && !raced) end = std::move(raced).error();
   if (!end) end = *run->called_off_;
   // What it ran in was closed with the session: its caller did not take it back.
   const auto* error = std::get_if<Error>(&*end);
@@ -149,6 +180,7 @@ Task<Result<std::shared_ptr<Run>>> Runs::start_background(const SessionUse& use,
                                                           auth::QuotaTicket ticket, const LanguageRegistry& languages,
                                                           RunRequest request, Deadline deadline) {
   CLOCHE_CO_CHECK(check_room());
+  CLOCHE_CO_CHECK(fallible_point<"run.start_background">());
   struct Starting {
     explicit Starting(std::size_t& c) : count(c) { ++count; }
     ~Starting() { --count; }
@@ -172,18 +204,19 @@ Task<Result<std::shared_ptr<Run>>> Runs::start_background(const SessionUse& use,
 Runs::Work Runs::following(const std::shared_ptr<Run>& run, BackgroundRun program) {
   run->background_id_ = program.id;
   auto shared = std::make_shared<BackgroundRun>(std::move(program));
-  return [this, run, shared](const RunListener&, const runner::ExecWatch&) {
+  return [this, run, shared](const RunListener&, const runner::ExecObserver&) {
     return follow_to_end(run, std::move(*shared));
   };
 }
 
 Task<RunEnd> Runs::follow_to_end(std::shared_ptr<Run> run, BackgroundRun program) {
   const auto sandbox = session_.lease().shared();
+  fault_point<"run.follow">();
   auto attached = co_await sandbox->attach(program.id, LiveSandbox::AfterEnd::keep);
   if (!attached) co_return RunEnd(std::move(attached).error());
   const auto exec = std::move(*attached);
-  const runner::ExecWatch watch = [run](Exec* one) { run->set_exec(one); };
-  const runner::Watched watched(watch, *exec);
+  const runner::ExecObserver watch = [run](Exec* one) { run->set_exec(one); };
+  const runner::ExecObserverScope watched(watch, *exec);
   std::uint64_t received = 0;
   for (;;) {
     auto event = co_await exec->next();
@@ -221,24 +254,30 @@ Task<Status> Runs::recover(std::shared_ptr<Session> session, Deadline deadline) 
   } const turn(*this);
   auto found = co_await find_orphans(std::move(session), deadline);
   if (!found) co_return fail(std::move(found).error().at("find the session's earlier runs"));
+  // All are known now, also if this call does not live to see the rest.
   recovered_ = true;
+  if (recovered_running_ == 0) co_await remove_orphans();
   co_return Status{};
 }
 
 Task<Status> Runs::find_orphans(std::shared_ptr<Session> session, Deadline deadline) {
   const auto sandbox = session_.lease().shared();
+  CLOCHE_CO_CHECK(fallible_point<"run.recover">());
   auto background = co_await sandbox->list_background(deadline);
   if (!background) co_return fail(std::move(background).error());
   auto files = sandbox->files();
   FilePath parent{std::string(run_directories_parent)};
   auto list = co_await files.list(std::move(parent), Recursion::none, deadline);
   if (!list) co_return fail(std::move(list).error());
+  orphan_directories_.clear();
   for (const FileEntry& entry : list->entries) {
     if (entry.type != FileType::directory || !is_run_directory(entry.path)) continue;
     if (orphan_directories_.size() == most_orphans) break;
     orphan_directories_.push_back(std::string(run_directories_parent) + "/" + entry.path);
   }
   for (const BackgroundEntry& entry : *background) {
+    // An earlier call may have been cut off in the middle.
+    if (find(background_run_id(entry.id))) continue;
     RunSubject subject;
     subject.text = joined(entry.argv);
     subject.lifetime = Lifetime::background;
@@ -250,18 +289,17 @@ Task<Status> Runs::find_orphans(std::shared_ptr<Session> session, Deadline deadl
         std::make_shared<Run>(session_.executor(), background_run_id(entry.id), std::move(subject), std::move(ticket));
     run->started_ -= entry.age;
     runs_.push_back(run);
-    if (entry.running) ++recovered_running_;
+    const auto counted = entry.running ? std::make_shared<RecoveredRunning>(recovered_running_) : nullptr;
     BackgroundRun program;
     program.id = entry.id;
     Work follow = following(run, std::move(program));
-    Work work = [this, follow, counted = entry.running](RunListener listener, runner::ExecWatch watch) -> Task<RunEnd> {
+    Work work = [this, follow, counted](RunListener listener, runner::ExecObserver watch) -> Task<RunEnd> {
       auto end = co_await follow(std::move(listener), std::move(watch));
-      if (counted && --recovered_running_ == 0) co_await remove_orphans();
+      if (counted && counted->leave() == 0) co_await remove_orphans();
       co_return end;
     };
     spawn(session, run, std::move(work));
   }
-  if (recovered_running_ == 0) co_await remove_orphans();
   co_return Status{};
 }
 

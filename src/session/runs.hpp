@@ -25,7 +25,7 @@ struct RunsOptions {
 class Runs final : public SessionPart {
  public:
   // What a foreground run does: tells of its output as it comes and of its process while it has one, and gives its end.
-  using Work = std::function<Task<RunEnd>(RunListener, runner::ExecWatch)>;
+  using Work = std::function<Task<RunEnd>(RunListener, runner::ExecObserver)>;
 
   explicit Runs(Session& session);
   // For tests; before the first run.

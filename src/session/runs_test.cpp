@@ -28,7 +28,7 @@ Task<RunEnd> print_and_end(RunListener listener) {
 }
 
 Runs::Work printing() {
-  return [](const RunListener& listener, const runner::ExecWatch&) { return print_and_end(listener); };
+  return [](const RunListener& listener, const runner::ExecObserver&) { return print_and_end(listener); };
 }
 
 // Ends when it is cancelled, and says so.
@@ -42,7 +42,7 @@ Task<RunEnd> wait_for_ever(std::shared_ptr<bool> cancelled) {
 }
 
 Runs::Work endless(std::shared_ptr<bool> cancelled = std::make_shared<bool>()) {
-  return [cancelled](const RunListener&, const runner::ExecWatch&) { return wait_for_ever(cancelled); };
+  return [cancelled](const RunListener&, const runner::ExecObserver&) { return wait_for_ever(cancelled); };
 }
 
 Task<std::vector<std::string>> read_all(RunReader reader) {

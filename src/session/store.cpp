@@ -10,7 +10,7 @@ namespace cloche::session {
 
 namespace {
 
-constexpr std::chrono::seconds between_looks{1};
+constexpr std::chrono::seconds check_interval{1};
 constexpr std::chrono::seconds recovery_patience{30};
 // Until calls are taken although not all runs of an earlier process are counted yet.
 constexpr std::chrono::seconds counting_patience{5};
@@ -338,7 +338,7 @@ void SessionStore::forget(const SessionKey& key) {
 
 Task<> SessionStore::reap_for_ever() {
   for (;;) {
-    co_await pause_for(between_looks);
+    co_await pause_for(check_interval);
     reap();
   }
 }

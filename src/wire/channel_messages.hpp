@@ -64,8 +64,8 @@ void fields(Fields& f, Credit& m) {
   f(1, m.bytes);
 }
 
-// Codes an agent's refusal can have; they follow ErrorCode, whose numbers are not part of the protocol.
-enum class Refusal : std::uint32_t {
+// Why the agent closed a stream. The codes follow ErrorCode, whose numbers are not part of the protocol.
+enum class CloseReason : std::uint32_t {
   none = 0,
   invalid_argument,
   not_found,
@@ -79,20 +79,20 @@ enum class Refusal : std::uint32_t {
   last_ = internal,
 };
 
-// Last word on a stream. With a refusal, the request was not done and `message` says why.
+// The last message of a stream. With a reason, the request failed and `message` contains the details.
 struct Closed {
   static constexpr auto kind = ChannelKind::closed;
   static constexpr const char* name = "closed";
-  Refusal refusal = Refusal::none;
+  CloseReason reason = CloseReason::none;
   std::string message;
 };
 template <class Fields>
 void fields(Fields& f, Closed& m) {
-  f(1, m.refusal);
+  f(1, m.reason);
   f(2, m.message);
 }
 
-Refusal refusal_of(ErrorCode code);
-ErrorCode error_code_of(Refusal refusal);
+CloseReason close_reason_of(ErrorCode code);
+ErrorCode error_code_of(CloseReason reason);
 
 }  // namespace cloche::wire

@@ -64,41 +64,41 @@ Status find_changes(const wire::FileRequest& request, const FileIo& io) {
   std::uint64_t ignored = 0;
   bool cut = false;
   std::int64_t newest = 0;
-  const auto visit = [&](const Found& found) -> Result<Step> {
+  const auto visit = [&](const Found& found) -> Result<WalkStep> {
     if (looked_at == may_look_at) {
       cut = true;
-      return Step::stop;
+      return WalkStep::stop;
     }
     ++looked_at;
     if (rules.pass_over(found)) {
       const auto about = describe(found.parent, found.name, {});
       if (about && about->ctime_ns > request.since_ns) ++ignored;
-      return Step::pass;
+      return WalkStep::pass;
     }
     if (found.type == DT_DIR) {
-      if (found.depth < deepest) return Step::descend;
+      if (found.depth < deepest) return WalkStep::descend;
       cut = true;
-      return Step::pass;
+      return WalkStep::pass;
     }
-    if (found.type != DT_REG || !rules.wants(found)) return Step::pass;
+    if (found.type != DT_REG || !rules.wants(found)) return WalkStep::pass;
     auto entry = describe(found.parent, found.name, found.path);
-    if (!entry && entry.error() == ENOENT) return Step::pass;
+    if (!entry && entry.error() == ENOENT) return WalkStep::pass;
     if (!entry && entry.error() == EACCES) {
       ++unseen;
-      return Step::pass;
+      return WalkStep::pass;
     }
     if (!entry) return fail_file(entry.error(), found.path);
     // What it was when its name was read may be something else by now.
-    if (entry->type != wire::FileType::regular) return Step::pass;
+    if (entry->type != wire::FileType::regular) return WalkStep::pass;
     newest = std::max(newest, entry->ctime_ns);
-    if (entry->ctime_ns <= request.since_ns) return Step::pass;
+    if (entry->ctime_ns <= request.since_ns) return WalkStep::pass;
     if (count == cap) {
       cut = true;
-      return Step::stop;
+      return WalkStep::stop;
     }
     ++count;
     CLOCHE_CHECK(batch.add(std::move(*entry)));
-    return Step::pass;
+    return WalkStep::pass;
   };
   // Files first: what a caller looks for is seldom at the bottom of a tree, where the caps may end the walk.
   CLOCHE_TRY(const Walked walked,

@@ -36,17 +36,17 @@ class TreeCopy {
   // The top of the copy, made already.
   explicit TreeCopy(CopiedDirectory top) { levels_.push_back(std::move(top)); }
 
-  Result<Step> visit(const Found& found) {
+  Result<WalkStep> visit(const Found& found) {
     CLOCHE_CHECK(leave_to(found.depth + 1));
     switch (found.type) {
       case DT_DIR: return enter(found);
       case DT_REG: {
         CLOCHE_CHECK(copy_file(found));
-        return Step::pass;
+        return WalkStep::pass;
       }
       case DT_LNK: {
         CLOCHE_CHECK(copy_link(found));
-        return Step::pass;
+        return WalkStep::pass;
       }
       default:
         return fail(ErrorCode::invalid_argument,
@@ -59,7 +59,7 @@ class TreeCopy {
  private:
   int here() const { return levels_.back().directory.get(); }
 
-  Result<Step> enter(const Found& found) {
+  Result<WalkStep> enter(const Found& found) {
     if (levels_.size() >= deepest_copy) {
       return fail(ErrorCode::limit_reached, shown(found.path) + ": nested too deeply to move to another file system");
     }
@@ -71,7 +71,7 @@ class TreeCopy {
     level.directory.reset(::openat(here(), found.name, open_reading | O_NOFOLLOW));
     if (!level.directory) return fail_file(errno, found.path);
     levels_.push_back(std::move(level));
-    return Step::descend;
+    return WalkStep::descend;
   }
 
   Status copy_file(const Found& found) {

@@ -52,29 +52,29 @@ Status glob_files(const wire::FileRequest& request, const FileIo& io) {
   bool cut = false;
   // For each directory on the way, what is left of the pattern in it.
   std::vector<GlobPattern::States> way{pattern.start()};
-  const auto visit = [&](const Found& found) -> Result<Step> {
+  const auto visit = [&](const Found& found) -> Result<WalkStep> {
     way.resize(found.depth + 1);
     GlobPattern::States states = pattern.step(way.back(), found.name);
     const auto is = found.type == DT_DIR ? GlobPattern::Is::directory : GlobPattern::Is::other;
-    if (exclude.matches(found.path, found.name, is)) return Step::pass;
+    if (exclude.matches(found.path, found.name, is)) return WalkStep::pass;
     if (pattern.accepts(states, is)) {
       auto entry = describe(found.parent, found.name, found.path);
-      if (!entry && entry.error() == ENOENT) return Step::pass;
+      if (!entry && entry.error() == ENOENT) return WalkStep::pass;
       if (!entry && entry.error() == EACCES) {
         ++unseen;  // the directory shows its names, but not what they are
-        return Step::pass;
+        return WalkStep::pass;
       }
       if (!entry) return fail_file(entry.error(), found.path);
       if (count == cap) {
         cut = true;
-        return Step::stop;
+        return WalkStep::stop;
       }
       ++count;
       CLOCHE_CHECK(batch.add(std::move(*entry)));
     }
-    if (!pattern.goes_on(states)) return Step::pass;
+    if (!pattern.goes_on(states)) return WalkStep::pass;
     way.push_back(std::move(states));
-    return Step::descend;
+    return WalkStep::descend;
   };
   CLOCHE_TRY(const Walked walked, walk_tree(std::move(directory), {.mounts = mounts_of(request)}, visit));
   return batch.finish({.cut = cut || walked.cut, .files = count, .skipped = walked.skipped + unseen});

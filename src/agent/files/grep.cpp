@@ -101,17 +101,18 @@ struct Wanted {
 };
 
 Result<Walked> grep_below(UniqueFd directory, const Wanted& wanted, WalkOptions::Mounts mounts, Grep& grep) {
-  const auto visit = [&](const Found& found) -> Result<Step> {
-    if (wanted.passes_over(found)) return Step::pass;
-    if (found.type == DT_DIR) return Step::descend;
-    if (found.type != DT_REG) return Step::pass;
-    if (wanted.filter && !wanted.filter->matches(found.path) && !wanted.filter->matches(found.name)) return Step::pass;
+  const auto visit = [&](const Found& found) -> Result<WalkStep> {
+    if (wanted.passes_over(found)) return WalkStep::pass;
+    if (found.type == DT_DIR) return WalkStep::descend;
+    if (found.type != DT_REG) return WalkStep::pass;
+    if (wanted.filter && !wanted.filter->matches(found.path) && !wanted.filter->matches(found.name))
+      return WalkStep::pass;
     const UniqueFd file(::openat(found.parent, found.name, open_reading | O_NOFOLLOW));
     struct stat status = {};
     if (!file && errno != ENOENT && errno != ELOOP) grep.skip();
-    if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return Step::pass;
+    if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return WalkStep::pass;
     CLOCHE_TRY(const bool go_on, grep.search(file.get(), found.path));
-    return go_on ? Step::pass : Step::stop;
+    return go_on ? WalkStep::pass : WalkStep::stop;
   };
   return walk_tree(std::move(directory), {.mounts = mounts}, visit);
 }

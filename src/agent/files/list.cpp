@@ -27,21 +27,21 @@ Status list_directory(const wire::FileRequest& request, const FileIo& io) {
   std::uint64_t count = 0;
   std::uint64_t unseen = 0;
   bool cut = false;
-  const auto visit = [&](const Found& found) -> Result<Step> {
+  const auto visit = [&](const Found& found) -> Result<WalkStep> {
     auto entry = describe(found.parent, found.name, found.path);
-    if (!entry && entry.error() == ENOENT) return Step::pass;
+    if (!entry && entry.error() == ENOENT) return WalkStep::pass;
     if (!entry && entry.error() == EACCES) {
       ++unseen;  // the directory shows its names, but not what they are
-      return Step::pass;
+      return WalkStep::pass;
     }
     if (!entry) return fail_file(entry.error(), found.path);
     if (count == cap) {
       cut = true;
-      return Step::stop;
+      return WalkStep::stop;
     }
     ++count;
     CLOCHE_CHECK(batch.add(std::move(*entry)));
-    return request.recursive ? Step::descend : Step::pass;
+    return request.recursive ? WalkStep::descend : WalkStep::pass;
   };
   // One more than the cap, so that a directory of just that many is known to be whole.
   CLOCHE_TRY(const Walked walked,

@@ -19,7 +19,7 @@ Result<std::uint64_t> remove_one(const Place& place, const struct stat& status) 
   const bool directory = S_ISDIR(status.st_mode);
   if (::unlinkat(place.parent.get(), place.name.c_str(), directory ? AT_REMOVEDIR : 0) == 0) return 1;
   if (errno == ENOTEMPTY || errno == EEXIST) {
-    return fail(ErrorCode::invalid_argument, "is a directory with content; it takes `recursive` to remove it");
+    return fail(ErrorCode::invalid_argument, "is a directory that is not empty; set `recursive` to remove it");
   }
   return fail_file(errno);
 }

@@ -122,9 +122,9 @@ Status pack_tar(const wire::FileRequest& request, const FileIo& io) {
   if (::fstat(top.get(), &status) != 0) return fail_file(errno);
   Packer packer(io.out);
   if (S_ISDIR(status.st_mode)) {
-    const auto visit = [&](const Found& found) -> Result<Step> {
+    const auto visit = [&](const Found& found) -> Result<WalkStep> {
       CLOCHE_CHECK(packer.add_found(found));
-      return Step::descend;
+      return WalkStep::descend;
     };
     CLOCHE_TRY(
         [[maybe_unused]] const Walked walked,

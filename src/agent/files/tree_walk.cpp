@@ -26,7 +26,7 @@ struct Level {
 
 class TreeWalk {
  public:
-  TreeWalk(TreeCursor cursor, const WalkOptions& options, const std::function<Result<Step>(const Found&)>& visit)
+  TreeWalk(TreeCursor cursor, const WalkOptions& options, const std::function<Result<WalkStep>(const Found&)>& visit)
       : cursor_(std::move(cursor)), options_(options), visit_(visit) {}
 
   Result<Walked> run() {
@@ -56,9 +56,9 @@ class TreeWalk {
       if (type == DT_UNKNOWN) continue;  // gone
       if (!path_.empty()) path_ += '/';
       path_ += name;
-      CLOCHE_TRY(const Step step, visit_({cursor_.fd(), name, path_, type, cursor_.depth()}));
-      if (step == Step::stop) break;
-      if (step == Step::descend && type == DT_DIR) CLOCHE_CHECK(descend(name));
+      CLOCHE_TRY(const WalkStep step, visit_({cursor_.fd(), name, path_, type, cursor_.depth()}));
+      if (step == WalkStep::stop) break;
+      if (step == WalkStep::descend && type == DT_DIR) CLOCHE_CHECK(descend(name));
     }
     return walked_;
   }
@@ -121,7 +121,7 @@ class TreeWalk {
 
   TreeCursor cursor_;
   const WalkOptions& options_;
-  const std::function<Result<Step>(const Found&)>& visit_;
+  const std::function<Result<WalkStep>(const Found&)>& visit_;
   std::vector<Level> levels_;
   std::string path_;
   std::size_t held_ = 0;
@@ -131,7 +131,7 @@ class TreeWalk {
 }  // namespace
 
 Result<Walked> walk_tree(UniqueFd top, const WalkOptions& options,
-                         const std::function<Result<Step>(const Found&)>& visit) {
+                         const std::function<Result<WalkStep>(const Found&)>& visit) {
   auto cursor = TreeCursor::at(std::move(top));
   if (!cursor) return fail_file(cursor.error());
   return TreeWalk(std::move(*cursor), options, visit).run();

@@ -20,7 +20,7 @@ struct Found {
   std::size_t depth;        // directories between the top and this name
 };
 
-enum class Step {
+enum class WalkStep {
   descend,  // into it, if it is a directory
   pass,     // go on beside it
   stop,     // end the walk
@@ -46,6 +46,6 @@ constexpr std::size_t longest_path = std::size_t{64} * 1024;
 // Symbolic links are not followed. What vanishes meanwhile is passed over. limit_reached when the names on the way are
 // more than memory allows; with Unreadable::fail also for a path longer than longest_path.
 Result<Walked> walk_tree(UniqueFd top, const WalkOptions& options,
-                         const std::function<Result<Step>(const Found&)>& visit);
+                         const std::function<Result<WalkStep>(const Found&)>& visit);
 
 }  // namespace cloche::agent

@@ -178,7 +178,7 @@ class Zygotes::StartStream final : public Stream {
 
   Zygotes& zygotes_;
   std::string name_;
-  Loop::Watch watch_;
+  Loop::FdWatcher watch_;
   Loop::Timer patience_;
 };
 

@@ -61,7 +61,7 @@ class Zygotes {
     UniqueFd control;
     bool ready = false;
     std::uint64_t on_their_way = 0;  // forks asked for and not yet known to be there
-    Loop::Watch answers;
+    Loop::FdWatcher answers;
     std::optional<Spare> spare;
     ProcessEvidence evidence;  // of when it was ready
   };

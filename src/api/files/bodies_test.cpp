@@ -166,7 +166,8 @@ TEST(ChangeBodies, Fields_AreTakenAndNothingElse) {
   EXPECT_EQ(directory->mode, 0755u);
   EXPECT_FALSE(directory->parents);
   EXPECT_FALSE(read_stat_body(json::parse(R"({"session_id": "s", "path": "d", "follow": false})"))->follow);
-  EXPECT_THAT(refusal(read_move_body, R"({"session_id": "s", "path": "a", "to": "../b"})"), HasSubstr("to: path with"));
+  EXPECT_THAT(refusal(read_move_body, R"({"session_id": "s", "path": "a", "to": "../b"})"),
+              HasSubstr("to: path contains"));
   EXPECT_THAT(refusal(read_move_body, R"({"session_id": "s", "path": "a"})"), HasSubstr("to is missing"));
   EXPECT_THAT(refusal(read_delete_body, R"({"session_id": "s", "path": "a", "force": true})"), HasSubstr("force"));
   EXPECT_THAT(refusal(read_stat_body, R"({"session_id": "s"})"), HasSubstr("path is missing"));

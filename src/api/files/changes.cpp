@@ -84,12 +84,12 @@ Task<Status> make_directory(Call& call, Session& session, MkdirBody body) {
   co_return co_await http::respond_json(call.exchange, 200, answer);
 }
 
-struct Refusal {
+struct EditFailure {
   std::string code;
   std::string message;
 };
 
-Refusal refusal_of(const EditResult& result, std::uint64_t expected) {
+EditFailure edit_failure_of(const EditResult& result, std::uint64_t expected) {
   if (result.outcome == EditOutcome::file_changed) {
     return {"file_changed", "the file changed while it was being edited; read it again"};
   }
@@ -111,8 +111,8 @@ Task<Status> edit(Call& call, Session& session, EditBody body) {
   CLOCHE_CO_TRY(const EditResult result,
                 co_await files.edit(place.file, std::move(request), Deadline::after(file_patience)));
   if (result.outcome != EditOutcome::done) {
-    Refusal refusal = refusal_of(result, expected);
-    co_return co_await answer_refusal(call.exchange, 409, std::move(refusal.code), std::move(refusal.message));
+    EditFailure failure = edit_failure_of(result, expected);
+    co_return co_await answer_refusal(call.exchange, 409, std::move(failure.code), std::move(failure.message));
   }
   json::object answer;
   answer["path"] = place.path;

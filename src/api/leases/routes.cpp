@@ -54,7 +54,7 @@ json::object success() {
   return body;
 }
 
-using Leased = std::shared_ptr<LeaseBook::Entry>;
+using Leased = std::shared_ptr<LeaseRegistry::Entry>;
 
 Task<Answer> prepare(Exchange&, Leased entry, FileTree files) {
   auto prepared = co_await entry->container->prepare_workdir(std::move(files));
@@ -110,9 +110,9 @@ Task<Result<auth::QuotaTicket>> take_ticket(auth::Quotas& quotas, auth::Quota qu
 }
 
 template <class Body>
-Task<Status> work_in_lease(LeaseBook& book, auth::Quotas& quotas, auth::Quota counted, LeaseWork<Body> how,
+Task<Status> work_in_lease(LeaseRegistry& registry, auth::Quotas& quotas, auth::Quota counted, LeaseWork<Body> how,
                            Call& call) {
-  CLOCHE_CO_TRY(auto entry, book.find(std::string(call.path["id"]), call.principal.tenant));
+  CLOCHE_CO_TRY(auto entry, registry.find(std::string(call.path["id"]), call.principal.tenant));
   auto body = co_await read_lease_body(call.exchange, how.read);
   if (!body) {
     DetailError error = std::move(body).error();
@@ -125,8 +125,8 @@ Task<Status> work_in_lease(LeaseBook& book, auth::Quotas& quotas, auth::Quota co
   co_return Status{};
 }
 
-Task<Answer> lend(LeaseBook& book, Language language, std::string tenant, auth::QuotaTicket ticket) {
-  auto id = co_await book.lend(std::move(language), tenant, std::move(ticket));
+Task<Answer> lend(LeaseRegistry& registry, Language language, std::string tenant, auth::QuotaTicket ticket) {
+  auto id = co_await registry.lend(std::move(language), tenant, std::move(ticket));
   if (!id) {
     // Its clients know a pool that has no more as a 400.
     if (id.error().code == ErrorCode::limit_reached) co_return std::unexpected(DetailError(400, std::move(id).error()));
@@ -134,20 +134,20 @@ Task<Answer> lend(LeaseBook& book, Language language, std::string tenant, auth::
   }
   json::object body;
   body["sandbox_id"] = *id;
-  if (const auto entry = book.find(*id, tenant)) body["name"] = (*entry)->lease->spec().name;
+  if (const auto entry = registry.find(*id, tenant)) body["name"] = (*entry)->lease->spec().name;
   co_return body;
 }
 
-Task<Status> lend_call(LeaseBook& book, runner::CodeRunner& runner, auth::Quotas& quotas, Call& call) {
+Task<Status> lend_call(LeaseRegistry& registry, runner::CodeRunner& runner, auth::Quotas& quotas, Call& call) {
   std::string tenant = call.principal.tenant;
   auto language = runner.find_served(call.path["language"], tenant);
   if (!language) {
     co_await answer(call.exchange, unprocessable(std::move(language).error()));
     co_return Status{};
   }
-  book.forget_ended();
+  registry.forget_ended();
   CLOCHE_CO_TRY(auth::QuotaTicket ticket, co_await take_ticket(quotas, auth::Quota::leases, call));
-  auto lent = co_await lend(book, std::move(*language), std::move(tenant), std::move(ticket));
+  auto lent = co_await lend(registry, std::move(*language), std::move(tenant), std::move(ticket));
   co_await answer(call.exchange, std::move(lent));
   co_return Status{};
 }
@@ -170,8 +170,8 @@ Task<Answer> read_out(Exchange& exchange, Leased entry, Result<http::Query> quer
   co_return co_await tell(exchange, size, std::move(*file));
 }
 
-Task<Status> read_out_call(LeaseBook& book, auth::Quotas& quotas, Call& call) {
-  CLOCHE_CO_TRY(auto entry, book.find(std::string(call.path["id"]), call.principal.tenant));
+Task<Status> read_out_call(LeaseRegistry& registry, auth::Quotas& quotas, Call& call) {
+  CLOCHE_CO_TRY(auto entry, registry.find(std::string(call.path["id"]), call.principal.tenant));
   CLOCHE_CO_TRY(const auth::QuotaTicket ticket, co_await take_ticket(quotas, auth::Quota::files, call));
   auto query = call.exchange.query();
   auto read = co_await read_out(call.exchange, std::move(entry), std::move(query));
@@ -226,7 +226,7 @@ json::object stats_of(const pool::Manager& manager, const auth::Principal& princ
   json::object all;
   for (const auto& [name, stats] : manager.stats()) {
     const bool is_there =
-        principal.role == auth::Role::admin || manager.access().allows(auth::Thing::profile, name, principal.tenant);
+        principal.role == auth::Role::admin || manager.access().allows(auth::Resource::profile, name, principal.tenant);
     if (!is_there) continue;
     json::object pool;
     pool["idle"] = stats.idle;
@@ -253,30 +253,32 @@ Task<Status> end_lease(Exchange& exchange, Status ended) {
 
 }  // namespace
 
-void add_lease_routes(http::Router<http::RouteHandler>& router, const FrontDoor& door, LeaseBook& book,
+void add_lease_routes(http::Router<http::RouteHandler>& router, const ApiGuard& door, LeaseRegistry& registry,
                       runner::CodeRunner& runner, auth::Quotas& quotas) {
   const auto add = [&](std::string method, std::string_view pattern, CallHandler handler) {
     router.add(std::move(method), pattern, door.guard(std::move(handler), ErrorForm::detail));
   };
   const auto add_work = [&]<class Body>(std::string_view pattern, auth::Quota counted, LeaseWork<Body> how) {
-    add("POST", pattern,
-        [&book, &quotas, counted, how](Call& call) { return work_in_lease<Body>(book, quotas, counted, how, call); });
+    add("POST", pattern, [&registry, &quotas, counted, how](Call& call) {
+      return work_in_lease<Body>(registry, quotas, counted, how, call);
+    });
   };
   add("POST", "/sandboxes/{language}",
-      [&book, &runner, &quotas](Call& call) { return lend_call(book, runner, quotas, call); });
+      [&registry, &runner, &quotas](Call& call) { return lend_call(registry, runner, quotas, call); });
   add_work("/sandboxes/{id}/prepare", auth::Quota::files, LeaseWork<FileTree>{read_submission_files, prepare});
   add_work("/sandboxes/{id}/inject", auth::Quota::files, LeaseWork<std::vector<Asset>>{read_resolved_assets, inject});
   add_work("/sandboxes/{id}/run", auth::Quota::runs, LeaseWork<CommandCall>{read_command, run});
   add_work("/sandboxes/{id}/run-batch", auth::Quota::runs, LeaseWork<BatchCall>{read_batch, run_batch});
   add_work("/sandboxes/{id}/request", auth::Quota::connections, LeaseWork<AppRequest>{read_app_request, request});
-  add("GET", "/sandboxes/{id}/files", [&book, &quotas](Call& call) { return read_out_call(book, quotas, call); });
+  add("GET", "/sandboxes/{id}/files",
+      [&registry, &quotas](Call& call) { return read_out_call(registry, quotas, call); });
   // The same paths as those of {language} above, and so the same name.
-  add("DELETE", "/sandboxes/{language}", [&book](Call& call) {
-    auto ended = book.give_back(std::string(call.path["language"]), call.principal.tenant);
+  add("DELETE", "/sandboxes/{language}", [&registry](Call& call) {
+    auto ended = registry.give_back(std::string(call.path["language"]), call.principal.tenant);
     return end_lease(call.exchange, std::move(ended));
   });
-  add("DELETE", "/sandboxes/{id}/destroy", [&book](Call& call) {
-    auto ended = book.destroy(std::string(call.path["id"]), call.principal.tenant);
+  add("DELETE", "/sandboxes/{id}/destroy", [&registry](Call& call) {
+    auto ended = registry.destroy(std::string(call.path["id"]), call.principal.tenant);
     return end_lease(call.exchange, std::move(ended));
   });
   add("GET", "/stats", [&runner](Call& call) { return tell_stats(call, runner.manager()); });

@@ -10,7 +10,7 @@ namespace cloche::api {
 namespace {
 
 namespace json = boost::json;
-using auth::Thing;
+using auth::Resource;
 
 json::object entry_of(const std::string& name, const auth::AccessList& list) {
   json::array tenants;
@@ -22,16 +22,16 @@ json::object entry_of(const std::string& name, const auth::AccessList& list) {
   return entry;
 }
 
-json::array lists_of(const auth::AccessBook& book, Thing thing) {
+json::array lists_of(const auth::AccessTable& table, Resource resource) {
   json::array all;
-  for (const auto& [name, list] : book.lists_of(thing)) all.push_back(entry_of(name, list));
+  for (const auto& [name, list] : table.lists_of(resource)) all.push_back(entry_of(name, list));
   return all;
 }
 
 // With what makes a profile worth guarding.
 json::array profiles_of(const pool::Manager& pools) {
   json::array all;
-  for (const auto& [name, list] : pools.access().lists_of(Thing::profile)) {
+  for (const auto& [name, list] : pools.access().lists_of(Resource::profile)) {
     json::object entry = entry_of(name, list);
     json::array secrets, mounts;
     if (const auto pool = pools.find(name)) {
@@ -50,8 +50,8 @@ Task<Status> show(const pool::Manager& pools, Call& call) {
   CLOCHE_CO_CHECK(auth::require_admin(call.principal));
   json::object answer;
   answer["profiles"] = profiles_of(pools);
-  answer["secrets"] = lists_of(pools.access(), Thing::secret);
-  answer["languages"] = lists_of(pools.access(), Thing::language);
+  answer["secrets"] = lists_of(pools.access(), Resource::secret);
+  answer["languages"] = lists_of(pools.access(), Resource::language);
   co_return co_await http::respond_json(call.exchange, 200, answer);
 }
 

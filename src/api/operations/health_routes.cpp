@@ -22,7 +22,7 @@ json::array lacks_of(const pool::Manager& pools) {
     if (stats.pool_size == 0 || stats.idle + stats.active > 0) continue;
     json::object lack;
     // This is answered to everybody: names of profiles that are not for everybody stay out of it.
-    if (pools.access().is_open(auth::Thing::profile, name)) lack["pool"] = name;
+    if (pools.access().is_open(auth::Resource::profile, name)) lack["pool"] = name;
     lack["why"] =
         stats.create_failures > 0 ? "creating its sandboxes fails; see the server log" : "it is still filling";
     lacks.push_back(std::move(lack));

@@ -3,7 +3,7 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
 #include "api/files/calls.hpp"
-#include "api/welcome.hpp"
+#include "api/session_auth_check.hpp"
 
 namespace cloche::api {
 
@@ -51,10 +51,10 @@ Task<Status> answer_for_server(http::Exchange& exchange, std::uint16_t port, Err
 enum class Asked { answer, upgrade };
 
 // An app may answer for ever, with a stream of events or a WebSocket. It is cut short for who is shut out.
-Task<Status> serve_while_welcome(ProxyExchange& proxied, Asked asked, Welcome& welcome) {
+Task<Status> serve_while_authorized(ProxyExchange& proxied, Asked asked, SessionAuthCheck& auth_check) {
   using asio::experimental::awaitable_operators::operator||;
   auto work = asked == Asked::upgrade ? proxied.serve_upgrade() : proxied.serve();
-  auto ended = co_await (std::move(work) || welcome.wait_until_over());
+  auto ended = co_await (std::move(work) || auth_check.wait_until_over());
   if (auto* served = std::get_if<0>(&ended)) co_return std::move(*served);
   co_return fail(ErrorCode::permission_denied, std::get<1>(ended).message);
 }
@@ -73,8 +73,8 @@ Task<Status> serve_proxy(SessionStore& store, ProxyRules rules, Call& call) {
   ProxyHead head = head_of(call, port);
   const bool upgrades = head.upgrades;
   ProxyExchange proxied(call.exchange, *connection, std::move(head), rules);
-  Welcome welcome(call);
-  auto served = co_await serve_while_welcome(proxied, upgrades ? Asked::upgrade : Asked::answer, welcome);
+  SessionAuthCheck auth_check(call);
+  auto served = co_await serve_while_authorized(proxied, upgrades ? Asked::upgrade : Asked::answer, auth_check);
   if (served) co_return served;
   Error error = std::move(served).error();
   co_return co_await answer_for_server(call.exchange, port, std::move(error));

@@ -3,7 +3,7 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/json/object.hpp>
 
-#include "api/welcome.hpp"
+#include "api/session_auth_check.hpp"
 #include "http/grammar.hpp"
 #include "http/server/event_stream.hpp"
 #include "json/write_json.hpp"
@@ -19,7 +19,7 @@ Task<> next_event(session::RunReader& reader, std::optional<session::RunEvent>& 
 }
 
 // Without an id: it is no event of the run.
-http::ServerEvent last_words_to(const ShutOut& out) {
+http::ServerEvent last_words_to(const Revoked& out) {
   boost::json::object body;
   body["code"] = out.code;
   body["message"] = out.message;
@@ -35,15 +35,15 @@ Task<Status> send_all(const Call& call, http::EventStream& stream, session::RunR
   http::ServerEvent first = first_event(reader.run(), place, position);
   auto begun = co_await stream.send(std::move(first));
   if (!begun) co_return begun;
-  Welcome welcome(call);
+  SessionAuthCheck auth_check(call);
   for (;;) {
-    if (const auto out = welcome.look()) {
+    if (const auto out = auth_check.check()) {
       http::ServerEvent last = last_words_to(*out);
       co_return co_await stream.send(std::move(last));
     }
     std::optional<session::RunEvent> event;
     const auto first_of =
-        co_await (next_event(reader, event) || call.exchange.wait_until_server_stops() || welcome.wait_until_due());
+        co_await (next_event(reader, event) || call.exchange.wait_until_server_stops() || auth_check.wait_until_due());
     if (!event && first_of.index() == 2) continue;
     if (!event) co_return Status{};
     http::ServerEvent told = to_server_event(reader.run(), place, *event);

@@ -31,7 +31,7 @@ constexpr std::chrono::minutes start_patience{5};
 struct RunService {
   SessionStore& store;
   const LanguageRegistry& languages;
-  const auth::AccessBook& access;
+  const auth::AccessTable& access;
   auth::Quotas& quotas;
 };
 
@@ -65,7 +65,7 @@ Task<RunEnd> run_in_context(Session& session, session::ContextCall call, RunList
 // The run's own task holds the session.
 Runs::Work work_of(Session& session, const LanguageRegistry& languages, RunCall call, std::function<void()> release) {
   auto shared = std::make_shared<RunCall>(std::move(call));
-  return [&session, &languages, shared, release](RunListener listener, runner::ExecWatch watch) {
+  return [&session, &languages, shared, release](RunListener listener, runner::ExecObserver watch) {
     if (!shared->context.empty()) return run_in_context(session, shared->context_call(), std::move(listener));
     // Code and files are in the sandbox when the program starts.
     shared->request.watch = [watch = std::move(watch), release](Exec* exec) {
@@ -305,7 +305,7 @@ Task<Status> remove(SessionStore& store, Call& call) {
 }  // namespace
 
 void add_run_routes(CallRouter& router, SessionStore& store, const LanguageRegistry& languages,
-                    const auth::AccessBook& access, auth::Quotas& quotas) {
+                    const auth::AccessTable& access, auth::Quotas& quotas) {
   const RunService service{store, languages, access, quotas};
   router.add("POST", "/execute", [service](Call& call) { return read_and_run(service, call, read_execute_body); });
   router.add("POST", "/bash", [service](Call& call) { return read_and_run(service, call, read_bash_body); });

@@ -9,6 +9,6 @@ namespace cloche::api {
 
 // All outlive the routes.
 void add_run_routes(CallRouter& router, session::SessionStore& store, const LanguageRegistry& languages,
-                    const auth::AccessBook& access, auth::Quotas& quotas);
+                    const auth::AccessTable& access, auth::Quotas& quotas);
 
 }  // namespace cloche::api

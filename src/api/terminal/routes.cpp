@@ -4,8 +4,8 @@
 
 #include "api/files/calls.hpp"
 #include "api/runs/session_runs.hpp"
+#include "api/session_auth_check.hpp"
 #include "api/terminal/messages.hpp"
-#include "api/welcome.hpp"
 #include "core/event.hpp"
 #include "core/log.hpp"
 #include "http/server/websocket.hpp"
@@ -62,9 +62,9 @@ class Terminal {
   // To the program's end, or the client's.
   Task<Status> serve(const Call& call, std::chrono::steady_clock::duration idle) {
     using asio::experimental::awaitable_operators::operator||;
-    Welcome welcome(call);
+    SessionAuthCheck auth_check(call);
     auto ended =
-        co_await (show() || type() || watch_idle(idle) || watch_server(call.exchange) || watch_welcome(welcome));
+        co_await (show() || type() || watch_idle(idle) || watch_server(call.exchange) || watch_auth(auth_check));
     if (auto* shown = std::get_if<0>(&ended)) co_return std::move(*shown);
     co_return Status{};  // the client is gone, and the program goes with the exec
   }
@@ -131,8 +131,8 @@ class Terminal {
   }
 
   // Ends the program, and if that or the client takes too long, the line.
-  Task<> watch_welcome(Welcome& welcome) {
-    auto out = co_await welcome.wait_until_over();
+  Task<> watch_auth(SessionAuthCheck& auth_check) {
+    auto out = co_await auth_check.wait_until_over();
     shut_out_ = std::move(out);
     end_program(not_as_agreed, shut_out_->message);
     co_await pause_for(parting_patience);
@@ -158,7 +158,7 @@ class Terminal {
   Deadline::Clock::time_point last_ = Deadline::Clock::now();
   std::uint16_t close_code_ = normal_end;
   std::string reason_;  // why the program was stopped, if it was
-  std::optional<ShutOut> shut_out_;
+  std::optional<Revoked> shut_out_;
 };
 
 Task<Status> serve_terminal(SessionStore& store, auth::Quotas& quotas, TerminalRules rules, Call& call) {

@@ -27,7 +27,7 @@ constexpr auto late_arrival = 10s;
 constexpr auto between_tries = 100ms;
 // The same of a process before us. The end of this one waits for it, so it is no longer than a busy engine needs.
 constexpr auto stray_arrival = 3s;
-constexpr auto between_looks = 500ms;
+constexpr auto check_interval = 500ms;
 
 // Removes all that bear the label, and says how many that were.
 Task<Result<std::size_t>> sweep(std::shared_ptr<Engine> engine, std::string label, std::string value,
@@ -110,7 +110,7 @@ Task<> sweep_strays(std::shared_ptr<Engine> engine, LabelMap labels, Reaper::IsH
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
   const Deadline latest = Deadline::after(stray_arrival);
   while (!latest.passed()) {
-    co_await pause_for(between_looks);
+    co_await pause_for(check_interval);
     LabelMap wanted = labels;
     auto found = co_await list_containers(*engine, std::move(wanted), Deadline::after(time_in_passing));
     if (!found) continue;

@@ -27,7 +27,7 @@ Task<Status> until_idle(ServiceCalls& calls, int count) {
     if (!answer) co_return fail(std::move(answer).error());
     CLOCHE_CO_TRY(const boost::json::value stats, docker::json::parse(*answer));
     if (docker::json::number(docker::json::find(stats, "session", "idle")) >= count) co_return Status{};
-    if (deadline.passed()) co_return fail(ErrorCode::timeout, "its pool does not fill up: " + answer->substr(0, 200));
+    if (deadline.passed()) co_return fail(ErrorCode::timeout, "its pool does not fill: " + answer->substr(0, 200));
     CLOCHE_CO_CHECK(Interrupts::check());
     co_await pause_for(20ms);
   }
@@ -92,8 +92,8 @@ Result<Section> measure_crowd(Surroundings& surroundings) {
   const int many = surroundings.pick(50, 500);
   const std::string number = std::to_string(many);
   section.method = number +
-                   " sandboxes kept warm by a real `cloche serve`: its resident memory. And in process, claims from a "
-                   "warm pool of 5 and from one of " +
+                   " sandboxes are kept warm by a real `cloche serve`, whose resident memory is measured. Claims are "
+                   "measured in process, from a warm pool of 5 and from one of " +
                    number + ", in turn.";
   const auto target = surroundings.main_target();
   if (!target) return without_main_target(std::move(section));
@@ -106,17 +106,17 @@ Result<Section> measure_crowd(Surroundings& surroundings) {
       continue;
     }
     const std::string name = std::to_string(count) + " idle sandboxes";
-    section.figures.push_back({name + ", server's memory", "MiB", single(server->mib)});
-    section.figures.push_back({name + ", all there after", "s", single(server->seconds)});
+    section.figures.push_back({name + ", memory of the server", "MiB", single(server->mib)});
+    section.figures.push_back({name + ", all ready after", "s", single(server->seconds)});
     if (count == many) {
-      section.goals.push_back({name, "", "held; server below 150 MB", number_text(server->mib * mebibyte / 1e6) + " MB",
-                               server->mib * mebibyte < 150e6});
+      section.goals.push_back({name, "", "all ready; server below 150 MB",
+                               number_text(server->mib * mebibyte / 1e6) + " MB", server->mib * mebibyte < 150e6});
     }
   }
   auto claims = claims_beside(surroundings, *target, many);
   CLOCHE_CHECK(Interrupts::check());
   if (!claims) {
-    section.lacks.push_back({"claims beside " + number, claims.error().message});
+    section.lacks.push_back({"claims next to " + number, claims.error().message});
     return section;
   }
   const Summary of_few = summarise(std::move(claims->of_few));
@@ -124,7 +124,7 @@ Result<Section> measure_crowd(Surroundings& surroundings) {
   section.figures.push_back({"claim from 5", "ms", of_few});
   section.figures.push_back({"claim from " + number, "ms", of_many});
   // p99 of fractions of a millisecond is the scheduler's as much as ours: a tenth of a millisecond is no difference.
-  section.goals.push_back({"claim from " + number + " idle sandboxes", "the same from 5", "p99 alike",
+  section.goals.push_back({"claim from " + number + " idle sandboxes", "the same from 5", "similar p99",
                            number_text(of_many.p99) + " ms and " + number_text(of_few.p99) + " ms",
                            of_many.p99 <= std::max(1.5 * of_few.p99, of_few.p99 + 0.1)});
   return section;

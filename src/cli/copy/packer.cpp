@@ -80,9 +80,9 @@ Status Packer::add(Item item) {
 Status Packer::collect(UniqueFd top, const std::string& name) {
   UniqueFd again(::fcntl(top.get(), F_DUPFD_CLOEXEC, 0));
   if (!again) return fail_errno("duplicate descriptor");
-  const auto visit = [&](const agent::Found& found) -> Result<agent::Step> {
+  const auto visit = [&](const agent::Found& found) -> Result<agent::WalkStep> {
     struct stat status = {};
-    if (::fstatat(found.parent, found.name, &status, AT_SYMLINK_NOFOLLOW) != 0) return agent::Step::pass;
+    if (::fstatat(found.parent, found.name, &status, AT_SYMLINK_NOFOLLOW) != 0) return agent::WalkStep::pass;
     Item item;
     item.below = found.path;
     const std::string path = joined(name, found.path);
@@ -93,14 +93,14 @@ Status Packer::collect(UniqueFd top, const std::string& name) {
     } else if (S_ISLNK(status.st_mode)) {
       item.entry = entry_of(status, path, tar::EntryType::symlink);
       auto target = agent::read_link(found.parent, found.name);
-      if (!target || target->empty()) return agent::Step::pass;
+      if (!target || target->empty()) return agent::WalkStep::pass;
       item.entry.link = std::move(*target);
     } else {
       ++left_out_;
-      return agent::Step::pass;
+      return agent::WalkStep::pass;
     }
     CLOCHE_CHECK(add(std::move(item)));
-    return agent::Step::descend;
+    return agent::WalkStep::descend;
   };
   CLOCHE_TRY([[maybe_unused]] const agent::Walked walked,
              agent::walk_tree(std::move(again), {.unreadable = agent::WalkOptions::Unreadable::fail}, visit));

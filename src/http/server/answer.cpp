@@ -36,8 +36,8 @@ Task<Status> Answer::respond(unsigned status, const Fields& fields, std::string_
   if (to_.is_head) body = {};
   const bool together = body.size() <= small;
   if (together) bytes += body;
-  CLOCHE_CO_CHECK(co_await wire_.write(bytes));
-  if (!together) CLOCHE_CO_CHECK(co_await wire_.write(body));
+  CLOCHE_CO_CHECK(co_await client_stream_.write(bytes));
+  if (!together) CLOCHE_CO_CHECK(co_await client_stream_.write(body));
   stage_ = Stage::complete;
   co_return Status{};
 }
@@ -47,7 +47,7 @@ Task<Status> Answer::begin(unsigned status, const Fields& fields, std::optional<
   if (length) framing = AnswerFraming::length;
   if (has_no_body(status)) framing = AnswerFraming::none;
   CLOCHE_CO_TRY(const std::string bytes, start(status, fields, framing, length.value_or(0)));
-  co_return co_await wire_.write(bytes);
+  co_return co_await client_stream_.write(bytes);
 }
 
 Task<Status> Answer::write(std::string_view piece) {
@@ -62,10 +62,10 @@ Task<Status> Answer::write(std::string_view piece) {
     left_ -= piece.size();
   }
   if (to_.is_head) co_return Status{};
-  if (framing_ != AnswerFraming::chunked) co_return co_await wire_.write(piece);
+  if (framing_ != AnswerFraming::chunked) co_return co_await client_stream_.write(piece);
   std::string chunk = fmt::format("{:x}\r\n", piece.size());
   chunk.append(piece).append("\r\n");
-  co_return co_await wire_.write(chunk);
+  co_return co_await client_stream_.write(chunk);
 }
 
 Task<Status> Answer::end() {
@@ -75,7 +75,7 @@ Task<Status> Answer::end() {
   if (short_of_it) co_return fail(ErrorCode::internal, "the response body is shorter than its Content-Length");
   if (framing_ == AnswerFraming::chunked && !to_.is_head) {
     const std::string_view last = "0\r\n\r\n";
-    CLOCHE_CO_CHECK(co_await wire_.write(last));
+    CLOCHE_CO_CHECK(co_await client_stream_.write(last));
   }
   stage_ = Stage::complete;
   co_return Status{};
@@ -85,7 +85,7 @@ Task<Status> Answer::switch_protocols(const Fields& fields) {
   const AnswerHead head{101, fields, AnswerFraming::none, 0, "Upgrade", to_.request_id};
   CLOCHE_CO_TRY(const std::string bytes, serialise_answer_head(head));
   CLOCHE_CO_CHECK(hand_over(101));
-  co_return co_await wire_.write(bytes);
+  co_return co_await client_stream_.write(bytes);
 }
 
 Status Answer::hand_over(unsigned status) {

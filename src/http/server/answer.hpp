@@ -5,7 +5,7 @@
 #include <string>
 
 #include "http/server/answer_head.hpp"
-#include "http/server/wire.hpp"
+#include "http/server/client_stream.hpp"
 
 namespace cloche::http {
 
@@ -19,14 +19,14 @@ struct AnswerTo {
 
 class Answer {
  public:
-  Answer(Wire& wire, AnswerTo to) : wire_(wire), to_(std::move(to)) {}
+  Answer(ClientStream& client_stream, AnswerTo to) : client_stream_(client_stream), to_(std::move(to)) {}
 
   Task<Status> respond(unsigned status, const Fields& fields, std::string_view body);
   // In pieces; `length` when all of it is known before.
   Task<Status> begin(unsigned status, const Fields& fields, std::optional<std::uint64_t> length);
   Task<Status> write(std::string_view piece);
   Task<Status> end();
-  // From now on the wire belongs to another protocol.
+  // From now on the stream belongs to another protocol.
   Task<Status> switch_protocols(const Fields& fields);
   // The same when the other protocol writes the head itself.
   Status hand_over(unsigned status);
@@ -34,7 +34,7 @@ class Answer {
   bool begun() const { return stage_ != Stage::nothing; }
   bool complete() const { return stage_ == Stage::complete; }
   bool switched() const { return stage_ == Stage::switched; }
-  bool keeps_connection() const { return complete() && keeps_connection_ && !wire_.broken(); }
+  bool keeps_connection() const { return complete() && keeps_connection_ && !client_stream_.broken(); }
   unsigned status() const { return status_; }
 
  private:
@@ -42,7 +42,7 @@ class Answer {
 
   Result<std::string> start(unsigned status, const Fields& fields, AnswerFraming framing, std::uint64_t length);
 
-  Wire& wire_;
+  ClientStream& client_stream_;
   AnswerTo to_;
   Stage stage_ = Stage::nothing;
   unsigned status_ = 0;

@@ -1,4 +1,4 @@
-// The head of an answer as it goes over the wire. No I/O.
+// The head of an answer as it is sent. No I/O.
 #pragma once
 
 #include <cstdint>

@@ -41,7 +41,7 @@ void BodyShare::charge(std::uint64_t bytes, std::uint64_t cost) {
   if (account_) account_->used += cost;
 }
 
-std::optional<Refusal> BodyShare::take(std::uint64_t bytes) {
+std::optional<RequestError> BodyShare::take(std::uint64_t bytes) {
   const std::uint64_t cost = cost_of(bytes);
   const auto lacks = [&](std::uint64_t used, Bytes most) {
     return cost > 0 && cost > most.count - std::min(used, most.count);
@@ -49,13 +49,13 @@ std::optional<Refusal> BodyShare::take(std::uint64_t bytes) {
   if (account_ && lacks(account_->used, account_->most)) {
     account_->pressed_until = Deadline::after(pressure);
     ++budget_->refused_;
-    return Refusal{429, "the bodies of the tenant's requests in flight use all of its " + to_string(account_->most) +
-                            "; retry when some of them are done"};
+    return RequestError{429, "the bodies of the tenant's requests in flight use all of its " +
+                                 to_string(account_->most) + "; retry when some of them are done"};
   }
   if (lacks(budget_->used_, budget_->most_)) {
     budget_->pressed_until_ = Deadline::after(pressure);
     ++budget_->refused_;
-    return Refusal{503, "the server's limit for request bodies in memory is reached; retry soon"};
+    return RequestError{503, "the server's limit for request bodies in memory is reached; retry soon"};
   }
   charge(bytes, cost);
   return std::nullopt;

@@ -10,7 +10,7 @@
 
 #include "cloche/bytes.hpp"
 #include "core/deadline.hpp"
-#include "http/server/refusal.hpp"
+#include "http/server/request_error.hpp"
 
 namespace cloche::http {
 
@@ -62,7 +62,7 @@ class BodyShare {
   std::unique_ptr<BodyShare> another() const;
 
   // All of it, or nothing and why: 429 when the tenant has used up its part, 503 when the server has.
-  std::optional<Refusal> take(std::uint64_t bytes);
+  std::optional<RequestError> take(std::uint64_t bytes);
   // For what is there already, and has to be sent.
   void take_anyway(std::uint64_t bytes);
   // What was taken is in memory no longer.

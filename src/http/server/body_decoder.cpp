@@ -36,7 +36,7 @@ std::optional<std::uint64_t> BodyDecoder::left() const {
   return std::nullopt;
 }
 
-OrRefusal<std::size_t> BodyDecoder::feed(std::string_view bytes, std::string& into, std::size_t most) {
+OrRequestError<std::size_t> BodyDecoder::feed(std::string_view bytes, std::string& into, std::size_t most) {
   const std::size_t had = into.size();
   std::size_t used = 0;
   while (used < bytes.size() && state_ != State::done) {
@@ -60,7 +60,7 @@ OrRefusal<std::size_t> BodyDecoder::feed(std::string_view bytes, std::string& in
   return used;
 }
 
-OrRefusal<void> BodyDecoder::take_framing(char c) {
+OrRequestError<void> BodyDecoder::take_framing(char c) {
   switch (state_) {
     case State::size_first_digit:
     case State::size: return take_size(c);
@@ -102,7 +102,7 @@ OrRefusal<void> BodyDecoder::take_framing(char c) {
   return {};
 }
 
-OrRefusal<void> BodyDecoder::take_size(char c) {
+OrRequestError<void> BodyDecoder::take_size(char c) {
   const int digit = hex_value(c);
   if (state_ == State::size_first_digit) {
     if (digit < 0) return refuse(400, "missing chunk size");
@@ -123,7 +123,7 @@ OrRefusal<void> BodyDecoder::take_size(char c) {
   return {};
 }
 
-OrRefusal<void> BodyDecoder::end_trailer() {
+OrRequestError<void> BodyDecoder::end_trailer() {
   if (trailer_.empty()) {
     state_ = State::done;
     return {};

@@ -16,7 +16,7 @@ class BodyDecoder {
 
   // Takes bytes from the front, appends what is body to `into`, at most `most` of it, and says how many it took. It
   // stops behind the body's last byte; what follows belongs to the next request. Trailers are checked and dropped.
-  OrRefusal<std::size_t> feed(std::string_view bytes, std::string& into, std::size_t most);
+  OrRequestError<std::size_t> feed(std::string_view bytes, std::string& into, std::size_t most);
 
   bool done() const { return state_ == State::done; }
   // How much is still to come, when that is known.
@@ -38,9 +38,9 @@ class BodyDecoder {
     done,
   };
 
-  OrRefusal<void> take_framing(char c);
-  OrRefusal<void> take_size(char c);
-  OrRefusal<void> end_trailer();
+  OrRequestError<void> take_framing(char c);
+  OrRequestError<void> take_size(char c);
+  OrRequestError<void> end_trailer();
 
   State state_;
   std::uint64_t left_ = 0;         // of the body, or of the chunk

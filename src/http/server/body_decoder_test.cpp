@@ -11,7 +11,7 @@ struct Outcome {
   bool done = false;
 };
 
-OrRefusal<Outcome> decode(Framing framing, std::string_view bytes, std::size_t piece, std::size_t most = 1 << 20) {
+OrRequestError<Outcome> decode(Framing framing, std::string_view bytes, std::size_t piece, std::size_t most = 1 << 20) {
   BodyDecoder decoder(framing);
   Outcome outcome;
   std::string buffer;

@@ -5,17 +5,17 @@ namespace cloche::http {
 namespace {
 
 // How often it is looked whether others need what a slow body holds.
-constexpr std::chrono::milliseconds between_looks{500};
+constexpr std::chrono::milliseconds check_interval{500};
 constexpr std::size_t kept_of_body = 64 << 10;
 
 }  // namespace
 
-BodyReader::BodyReader(Wire& wire, const RequestHead& head, BodyShare& share)
-    : wire_(wire),
+BodyReader::BodyReader(ClientStream& client_stream, const RequestHead& head, BodyShare& share)
+    : client_stream_(client_stream),
       share_(share),
       decoder_(head.framing),
       expects_continue_(head.expects_continue),
-      most_(wire.limits().body) {}
+      most_(client_stream.limits().body) {}
 
 Status BodyReader::hold_all() {
   if (error_) return fail(*error_);
@@ -33,7 +33,7 @@ Task<Result<std::string>> BodyReader::read_some() {
   if (decoder_.left().value_or(0) > most_.count - std::min(received_, most_.count)) {
     co_return too_long();
   }
-  wire_.inflow().keep(kept_of_body);
+  client_stream_.inflow().keep(kept_of_body);
   CLOCHE_CO_CHECK(co_await ask_to_continue());
   CLOCHE_CO_TRY(std::string piece, co_await next_piece());
   received_ += piece.size();
@@ -59,14 +59,14 @@ Task<Result<std::string>> BodyReader::read_all() {
 Task<Status> BodyReader::ask_to_continue() {
   const bool first = !asked_;
   asked_ = true;
-  if (!first || !expects_continue_ || !wire_.inflow().bytes().empty()) co_return Status{};
+  if (!first || !expects_continue_ || !client_stream_.inflow().bytes().empty()) co_return Status{};
   const std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
-  co_return co_await wire_.write(go_on);
+  co_return co_await client_stream_.write(go_on);
 }
 
 Task<Result<std::string>> BodyReader::next_piece() {
   constexpr std::size_t largest_piece = 64 << 10;
-  Inflow& inflow = wire_.inflow();
+  Inflow& inflow = client_stream_.inflow();
   std::string piece;
   for (;;) {
     auto used = decoder_.feed(inflow.bytes(), piece, largest_piece);
@@ -78,19 +78,19 @@ Task<Result<std::string>> BodyReader::next_piece() {
     if (waited_ >= window()) co_return give_up(ErrorCode::timeout, 408, "the body arrives too slowly");
     const auto before = Deadline::Clock::now();
     Deadline deadline = Deadline::after(window() - waited_);
-    if (share_.holds_any()) deadline = deadline.sooner(Deadline::after(between_looks));
+    if (share_.holds_any()) deadline = deadline.sooner(Deadline::after(check_interval));
     co_await inflow.wait(deadline);
     waited_ += Deadline::Clock::now() - before;
   }
 }
 
 Deadline::Clock::duration BodyReader::window() const {
-  return share_.under_pressure() ? wire_.limits().pressed_window : wire_.limits().body_window;
+  return share_.under_pressure() ? client_stream_.limits().pressed_window : client_stream_.limits().body_window;
 }
 
 void BodyReader::note_progress() {
   const bool pressed = share_.under_pressure();
-  const std::uint64_t rate = (pressed ? wire_.limits().pressed_rate : wire_.limits().body_rate).count;
+  const std::uint64_t rate = (pressed ? client_stream_.limits().pressed_rate : client_stream_.limits().body_rate).count;
   const auto asked = std::chrono::duration<double>(window()).count() * static_cast<double>(rate);
   if (static_cast<double>(received_ - window_began_) < asked) return;
   window_began_ = received_;
@@ -98,7 +98,7 @@ void BodyReader::note_progress() {
 }
 
 std::unexpected<Error> BodyReader::give_up(ErrorCode code, unsigned status, std::string why) {
-  refusal_ = Refusal{status, why};
+  refusal_ = RequestError{status, why};
   error_ = Error{code, "read body: " + std::move(why)};
   return fail(*error_);
 }
@@ -107,15 +107,15 @@ bool BodyReader::can_be_drained() const {
   if (decoder_.done()) return true;
   // A client that still waits for 100 may send its body or not: what comes next could be either.
   if (error_ || (expects_continue_ && !asked_)) return false;
-  return decoder_.left().value_or(0) <= wire_.limits().drained.count;
+  return decoder_.left().value_or(0) <= client_stream_.limits().drained.count;
 }
 
 Task<bool> BodyReader::drain() {
   if (!can_be_drained()) co_return false;
-  Inflow& inflow = wire_.inflow();
-  const Deadline deadline = Deadline::after(wire_.limits().linger);
+  Inflow& inflow = client_stream_.inflow();
+  const Deadline deadline = Deadline::after(client_stream_.limits().linger);
   std::string dropped;
-  for (std::uint64_t most = wire_.limits().drained.count;; most -= dropped.size()) {
+  for (std::uint64_t most = client_stream_.limits().drained.count;; most -= dropped.size()) {
     dropped.clear();
     auto used = decoder_.feed(inflow.bytes(), dropped, most);
     if (!used) co_return false;

@@ -7,13 +7,13 @@
 
 #include "http/server/body_budget.hpp"
 #include "http/server/body_decoder.hpp"
-#include "http/server/wire.hpp"
+#include "http/server/client_stream.hpp"
 
 namespace cloche::http {
 
 class BodyReader {
  public:
-  BodyReader(Wire& wire, const RequestHead& head, BodyShare& share);
+  BodyReader(ClientStream& client_stream, const RequestHead& head, BodyShare& share);
 
   void allow(Bytes most) { most_ = most; }
   // From now on all that is read is kept by the reader, and taken from the budget: a known length at once, before
@@ -27,9 +27,9 @@ class BodyReader {
 
   bool done() const { return decoder_.done(); }
   // What has been read is of no use, and why. It does not keep the rest from being read.
-  void reject(unsigned status, std::string why) { refusal_ = Refusal{status, std::move(why)}; }
+  void reject(unsigned status, std::string why) { refusal_ = RequestError{status, std::move(why)}; }
   // What to tell a client whose body could not be read; nothing when no error came up.
-  const std::optional<Refusal>& refusal() const { return refusal_; }
+  const std::optional<RequestError>& refusal() const { return refusal_; }
 
   // True when what is left of the body is, or may be, little enough to be read and dropped.
   bool can_be_drained() const;
@@ -46,7 +46,7 @@ class BodyReader {
   Deadline::Clock::duration window() const;
   void note_progress();
 
-  Wire& wire_;
+  ClientStream& client_stream_;
   BodyShare& share_;
   BodyDecoder decoder_;
   const bool expects_continue_;
@@ -57,7 +57,7 @@ class BodyReader {
   bool asked_ = false;                  // for any of it
   bool holds_chunks_ = false;
   std::optional<Error> error_;
-  std::optional<Refusal> refusal_;
+  std::optional<RequestError> refusal_;
 };
 
 }  // namespace cloche::http

@@ -2,7 +2,7 @@
 
 #include "core/ids.hpp"
 #include "http/server/exchange_parts.hpp"
-#include "http/server/wire_stream.hpp"
+#include "http/server/upgraded_stream.hpp"
 
 namespace cloche::http {
 
@@ -31,7 +31,7 @@ ErrorBody ServerState::error_body(unsigned status, std::string_view why, std::st
   return ErrorBody{"text/plain; charset=utf-8", std::string(why) + "\n"};
 }
 
-std::string ServerState::last_words(const Refusal& refusal, std::string_view request_id) const {
+std::string ServerState::last_words(const RequestError& refusal, std::string_view request_id) const {
   const ErrorBody body = error_body(refusal.status, refusal.why, request_id);
   Fields fields;
   fields.emplace_back("Content-Type", body.content_type);
@@ -41,21 +41,22 @@ std::string ServerState::last_words(const Refusal& refusal, std::string_view req
   return bytes ? *bytes + body.text : "HTTP/1.1 500 Internal Server Error\r\nConnection: close\r\n\r\n";
 }
 
-ExchangeParts::ExchangeParts(ServerState& s, std::shared_ptr<Wire> w, RequestHead h, const Peer& p, bool is_last)
+ExchangeParts::ExchangeParts(ServerState& s, std::shared_ptr<ClientStream> w, RequestHead h, const Peer& p,
+                             bool is_last)
     : server(s),
-      shared_wire(std::move(w)),
-      wire(*shared_wire),
+      shared_stream(std::move(w)),
+      client_stream(*shared_stream),
       head(std::move(h)),
       peer(p),
       request_id(id_of(head)),
       last_of_connection(is_last),
       shared_share(std::make_shared<BodyShare>(server.budget)),
       share(*shared_share),
-      body(wire, head, share),
-      answer(wire, AnswerTo{head.method == "HEAD", head.version, request_id, [this] {
-                              return head.keeps_alive && !last_of_connection && !server.stopping &&
-                                     body.can_be_drained();
-                            }}) {}
+      body(client_stream, head, share),
+      answer(client_stream, AnswerTo{head.method == "HEAD", head.version, request_id, [this] {
+                                       return head.keeps_alive && !last_of_connection && !server.stopping &&
+                                              body.can_be_drained();
+                                     }}) {}
 
 Exchange::Exchange(std::unique_ptr<ExchangeParts> parts) : parts_(std::move(parts)) {}
 Exchange::~Exchange() = default;
@@ -82,7 +83,7 @@ std::optional<Bytes> Exchange::announced_size() const {
 
 void Exchange::allow_body(Bytes most) { parts_->body.allow(most); }
 void Exchange::reject_body(unsigned status, std::string why) { parts_->body.reject(status, std::move(why)); }
-const std::optional<Refusal>& Exchange::body_refusal() const { return parts_->body.refusal(); }
+const std::optional<RequestError>& Exchange::body_refusal() const { return parts_->body.refusal(); }
 
 void Exchange::charge_to(const std::string& tenant) {
   const Bytes most = parts_->server.options.tenant_bodies.of(tenant);
@@ -141,7 +142,7 @@ Task<Result<std::unique_ptr<Stream>>> Exchange::switch_protocols(Fields fields) 
   if (!parts_->body.done())
     co_return fail(ErrorCode::invalid_argument, "cannot switch protocols: the request has a body");
   CLOCHE_CO_CHECK(co_await parts_->answer.switch_protocols(fields));
-  co_return std::make_unique<WireStream>(parts_->wire);
+  co_return std::make_unique<UpgradedStream>(parts_->client_stream);
 }
 
 void Exchange::label(std::string name, std::string value) {
@@ -149,7 +150,9 @@ void Exchange::label(std::string name, std::string value) {
 }
 
 bool Exchange::is_answered() const { return parts_->answer.begun(); }
-bool Exchange::client_is_gone() const { return parts_->wire.inflow().ended() || parts_->wire.broken(); }
+bool Exchange::client_is_gone() const {
+  return parts_->client_stream.inflow().ended() || parts_->client_stream.broken();
+}
 void Exchange::break_off() { parts_->broken_off = true; }
 
 void Exchange::outlive_client() { parts_->outlives_client = true; }

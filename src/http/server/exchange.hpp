@@ -79,7 +79,7 @@ class Exchange {
   // It could not be read. A handler that answers nothing leaves it to the server to say so with the status that fits.
   bool body_failed() const { return body_refusal().has_value(); }
   // The same, with the status that fits and why.
-  const std::optional<Refusal>& body_refusal() const;
+  const std::optional<RequestError>& body_refusal() const;
 
   // The answer. All fail with `unavailable` or `timeout` when the client is gone, which it is too when it takes nothing
   // for too long, and with `invalid_argument` when a field cannot be sent. Lengths, Date, Connection and X-Request-Id

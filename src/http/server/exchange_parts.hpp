@@ -23,7 +23,7 @@ struct ServerState {
 
   ErrorBody error_body(unsigned status, std::string_view why, std::string_view request_id) const;
   // A whole answer, head and body, after which the connection closes.
-  std::string last_words(const Refusal& refusal, std::string_view request_id) const;
+  std::string last_words(const RequestError& refusal, std::string_view request_id) const;
 
   Executor executor;
   ServerOptions options;
@@ -39,12 +39,12 @@ struct ServerState {
 };
 
 struct ExchangeParts {
-  ExchangeParts(ServerState& s, std::shared_ptr<Wire> w, RequestHead h, const Peer& p, bool is_last);
+  ExchangeParts(ServerState& s, std::shared_ptr<ClientStream> w, RequestHead h, const Peer& p, bool is_last);
 
   ServerState& server;
-  std::shared_ptr<Wire>
-      shared_wire;  // a protocol that was switched to may write a little longer than its handler lives
-  Wire& wire;
+  std::shared_ptr<ClientStream>
+      shared_stream;  // a protocol that was switched to may write a little longer than its handler lives
+  ClientStream& client_stream;
   RequestHead head;
   const Peer& peer;
   std::string request_id;

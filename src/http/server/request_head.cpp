@@ -17,7 +17,7 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
-OrRefusal<Version> parse_version(std::string_view text) {
+OrRequestError<Version> parse_version(std::string_view text) {
   if (text == "HTTP/1.1") return Version::http_1_1;
   if (text == "HTTP/1.0") return Version::http_1_0;
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -43,7 +43,7 @@ Occurrences occurrences(const Fields& fields, std::string_view name) {
   return found;
 }
 
-OrRefusal<Framing> parse_framing(const Fields& fields, Version version) {
+OrRequestError<Framing> parse_framing(const Fields& fields, Version version) {
   const auto coding = occurrences(fields, "Transfer-Encoding");
   const auto length = occurrences(fields, "Content-Length");
   Framing framing;
@@ -73,7 +73,7 @@ bool is_host(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, fits);
 }
 
-OrRefusal<void> check_host(const Fields& fields, Version version) {
+OrRequestError<void> check_host(const Fields& fields, Version version) {
   const auto host = occurrences(fields, "Host");
   if (host.count > 1) return refuse(400, "more than one Host header");
   if (host.count == 0) {
@@ -85,7 +85,7 @@ OrRefusal<void> check_host(const Fields& fields, Version version) {
 }
 
 // "http://host/path" becomes "/path", provided that the Host field agrees.
-OrRefusal<std::string> origin_form(std::string_view target, std::string_view method, const Fields& fields) {
+OrRequestError<std::string> origin_form(std::string_view target, std::string_view method, const Fields& fields) {
   if (target == "*" && method == "OPTIONS") return std::string(target);
   if (target.starts_with('/')) return std::string(target);
   for (const std::string_view scheme : {"http://", "https://"}) {
@@ -113,7 +113,7 @@ bool wants_to_go_on(const Fields& fields, Version version) {
 
 }  // namespace
 
-OrRefusal<std::optional<std::size_t>> HeadFinder::find(std::string_view bytes) {
+OrRequestError<std::optional<std::size_t>> HeadFinder::find(std::string_view bytes) {
   for (; seen_ < bytes.size(); ++seen_) {
     if (seen_ >= limits_.size.count) return refuse(lines_ == 0 ? 414 : 431, "the request head is too long");
     const auto c = static_cast<unsigned char>(bytes[seen_]);
@@ -138,7 +138,7 @@ OrRefusal<std::optional<std::size_t>> HeadFinder::find(std::string_view bytes) {
   return std::nullopt;
 }
 
-OrRefusal<void> HeadFinder::end_line(std::size_t length) {
+OrRequestError<void> HeadFinder::end_line(std::size_t length) {
   if (length == 0) {
     // Some clients send a line's end too many after a body; more than one of them is no accident.
     if (skipped_empty_line_) return refuse(400, "too many empty lines before the request line");
@@ -150,7 +150,7 @@ OrRefusal<void> HeadFinder::end_line(std::size_t length) {
   return {};
 }
 
-OrRefusal<std::pair<std::string, std::string>> parse_field(std::string_view line) {
+OrRequestError<std::pair<std::string, std::string>> parse_field(std::string_view line) {
   if (line.starts_with(' ') || line.starts_with('\t'))
     return refuse(400, "header fields must not be folded over several lines");
   const auto colon = line.find(':');
@@ -162,7 +162,7 @@ OrRefusal<std::pair<std::string, std::string>> parse_field(std::string_view line
   return std::pair(std::string(name), std::string(value));
 }
 
-OrRefusal<RequestHead> parse_head(std::string_view head) {
+OrRequestError<RequestHead> parse_head(std::string_view head) {
   if (head.starts_with("\r\n")) head.remove_prefix(2);
   RequestHead request;
   const std::string_view line = take_line(head);

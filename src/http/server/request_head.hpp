@@ -9,7 +9,7 @@
 
 #include "http/fields.hpp"
 #include "http/server/limits.hpp"
-#include "http/server/refusal.hpp"
+#include "http/server/request_error.hpp"
 #include "http/server/target.hpp"
 
 namespace cloche::http {
@@ -39,10 +39,10 @@ class HeadFinder {
 
   // `bytes` is all that has come: what it was at the last call, and more. Gives the head's length, the empty line
   // included; nothing as long as the end is not there.
-  OrRefusal<std::optional<std::size_t>> find(std::string_view bytes);
+  OrRequestError<std::optional<std::size_t>> find(std::string_view bytes);
 
  private:
-  OrRefusal<void> end_line(std::size_t length);
+  OrRequestError<void> end_line(std::size_t length);
 
   HeadLimits limits_;
   std::size_t seen_ = 0;
@@ -52,9 +52,9 @@ class HeadFinder {
 };
 
 // Reads a whole head, as HeadFinder found it.
-OrRefusal<RequestHead> parse_head(std::string_view head);
+OrRequestError<RequestHead> parse_head(std::string_view head);
 
 // Reads "name: value" without the line's end.
-OrRefusal<std::pair<std::string, std::string>> parse_field(std::string_view line);
+OrRequestError<std::pair<std::string, std::string>> parse_field(std::string_view line);
 
 }  // namespace cloche::http

@@ -6,7 +6,7 @@ namespace cloche::http {
 namespace {
 
 // Feeds the bytes in pieces of one size, as a connection does.
-OrRefusal<RequestHead> read(std::string_view bytes, std::size_t piece, HeadLimits limits = {}) {
+OrRequestError<RequestHead> read(std::string_view bytes, std::size_t piece, HeadLimits limits = {}) {
   HeadFinder finder(limits);
   for (std::size_t have = 0; have < bytes.size();) {
     have = std::min(bytes.size(), have + piece);

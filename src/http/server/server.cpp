@@ -108,7 +108,7 @@ struct Server::Impl {
 
   Task<> turn_away(std::shared_ptr<Arrival> arrival) {
     const Deadline deadline = Deadline::after(time_to_go);
-    const Refusal refusal{503, "too many connections"};
+    const RequestError refusal{503, "too many connections"};
     const std::string bytes = state->last_words(refusal, random_hex(8));
     Stream& stream = *arrival->stream;
     auto written = co_await stream.write_all(bytes, deadline);

@@ -29,8 +29,8 @@ class ServerConnection::Record {
  public:
   explicit Record(ServerConnection& connection)
       : connection_(connection),
-        bytes_in_(connection.wire_->inflow().consumed()),
-        bytes_out_(connection.wire_->bytes_out()) {
+        bytes_in_(connection.client_stream_->inflow().consumed()),
+        bytes_out_(connection.client_stream_->bytes_out()) {
     ++connection_.state_->counts.requests_in_flight;
   }
   Record(const Record&) = delete;
@@ -38,12 +38,12 @@ class ServerConnection::Record {
   ~Record() {
     ServerCounts& counts = connection_.state_->counts;
     --counts.requests_in_flight;
-    const std::uint64_t in = connection_.wire_->inflow().consumed() - bytes_in_;
-    const std::uint64_t out = connection_.wire_->bytes_out() - bytes_out_;
+    const std::uint64_t in = connection_.client_stream_->inflow().consumed() - bytes_in_;
+    const std::uint64_t out = connection_.client_stream_->bytes_out() - bytes_out_;
     counts.bytes_in += in;
     counts.bytes_out += out;
     if (exchange_ && !exchange_->answer.begun()) {
-      const bool gone = connection_.wire_->inflow().ended();
+      const bool gone = connection_.client_stream_->inflow().ended();
       if (gone) ++counts.clients_gone;
       status_ = gone ? 499 : 503;
     } else {
@@ -90,7 +90,7 @@ class ServerConnection::Record {
 ServerConnection::ServerConnection(std::shared_ptr<ServerState> state, std::unique_ptr<Stream> stream, Peer peer)
     : state_(std::move(state)),
       peer_(std::move(peer)),
-      wire_(std::make_shared<Wire>(std::move(stream), state_->executor, state_->options.limits)),
+      client_stream_(std::make_shared<ClientStream>(std::move(stream), state_->executor, state_->options.limits)),
       watched_changed_(state_->executor) {
   state_->connections.insert(this);
   ++state_->connections_of[peer_.address];
@@ -130,14 +130,14 @@ Task<> ServerConnection::serve() {
   } catch (...) {
     thrown = std::current_exception();
   }
-  wire_->close();
+  client_stream_->close();
   if (!thrown) co_return;
   const auto cancellation = co_await asio::this_coro::cancellation_state;
   if (!is_cancelled(cancellation)) log::error("connection of {}: {}", peer_.describe(), describe(thrown));
 }
 
 Task<> ServerConnection::watch() {
-  co_await wire_->inflow().pump();
+  co_await client_stream_->inflow().pump();
   for (;;) {
     const bool for_nobody =
         watched_ && !watched_->outlives_client && !watched_->answer.complete() && !watched_->answer.switched();
@@ -150,7 +150,7 @@ Task<> ServerConnection::serve_requests() {
   for (Position position = Position::first;; position = Position::later) {
     auto head = co_await read_head(position);
     if (!head) {
-      Refusal refusal = std::move(head).error();
+      RequestError refusal = std::move(head).error();
       co_await turn_down(std::move(refusal));
       break;
     }
@@ -162,17 +162,17 @@ Task<> ServerConnection::serve_requests() {
 }
 
 Task<> ServerConnection::linger() {
-  Inflow& inflow = wire_->inflow();
+  Inflow& inflow = client_stream_->inflow();
   const Deadline deadline = Deadline::after(state_->options.limits.linger);
   struct Lingering {
     explicit Lingering(ServerState& s) : state(s) { ++state.lingering; }
     ~Lingering() { --state.lingering; }
     ServerState& state;
   } const lingering(*state_);
-  if (!wire_->broken()) {
-    co_await wire_->end_writing(deadline);
+  if (!client_stream_->broken()) {
+    co_await client_stream_->end_writing(deadline);
     while (!inflow.ended() && !deadline.passed()) {
-      const bool floods = inflow.bytes().size() >= Wire::kept_of_heads(state_->options.limits);
+      const bool floods = inflow.bytes().size() >= ClientStream::kept_of_heads(state_->options.limits);
       inflow.consume(inflow.bytes().size());
       // Many who send on and on share the time that it takes to read what is dropped.
       if (floods) {
@@ -182,14 +182,14 @@ Task<> ServerConnection::linger() {
       }
     }
   }
-  wire_->close();
+  client_stream_->close();
 }
 
-Task<OrRefusal<std::optional<RequestHead>>> ServerConnection::read_head(Position position) {
+Task<OrRequestError<std::optional<RequestHead>>> ServerConnection::read_head(Position position) {
   const ServerLimits& limits = state_->options.limits;
-  Inflow& inflow = wire_->inflow();
+  Inflow& inflow = client_stream_->inflow();
   HeadFinder finder(limits.head);
-  inflow.keep(Wire::kept_of_heads(limits));
+  inflow.keep(ClientStream::kept_of_heads(limits));
   inflow.shrink();
   struct Waits {
     explicit Waits(ServerConnection& c) : connection(c) { connection.waits_since_ = Deadline::Clock::now(); }
@@ -220,18 +220,18 @@ Task<OrRefusal<std::optional<RequestHead>>> ServerConnection::read_head(Position
 
 Task<bool> ServerConnection::serve_one(RequestHead head) {
   const bool is_last = ++served_ >= state_->options.limits.requests_per_connection;
-  Exchange exchange(std::make_unique<ExchangeParts>(*state_, wire_, std::move(head), peer_, is_last));
+  Exchange exchange(std::make_unique<ExchangeParts>(*state_, client_stream_, std::move(head), peer_, is_last));
   ExchangeParts& parts = ExchangeAccess::parts(exchange);
   Record record(*this);
   record.is_about(parts);
-  struct Watched {
-    explicit Watched(ServerConnection& c, ExchangeParts& parts) : connection(c) {
+  struct CurrentExchange {
+    explicit CurrentExchange(ServerConnection& c, ExchangeParts& parts) : connection(c) {
       connection.watched_ = &parts;
-      if (connection.wire_->inflow().ended()) connection.watched_changed_.notify();
+      if (connection.client_stream_->inflow().ended()) connection.watched_changed_.notify();
     }
-    ~Watched() { connection.watched_ = nullptr; }
+    ~CurrentExchange() { connection.watched_ = nullptr; }
     ServerConnection& connection;
-  } const watched(*this, parts);
+  } const current(*this, parts);
 
   std::exception_ptr thrown;
   try {
@@ -249,11 +249,11 @@ Task<bool> ServerConnection::serve_one(RequestHead head) {
   if (parts.answer.switched()) co_return false;
   if (!parts.answer.complete()) {
     // The client must not take what it has for all of it.
-    if (!wire_->broken() && !thrown && !parts.broken_off) {
+    if (!client_stream_->broken() && !thrown && !parts.broken_off) {
       log::error("request {}: {} {}: the handler did not finish its response", parts.request_id, parts.head.method,
                  path);
     }
-    wire_->close();
+    client_stream_->close();
     co_return false;
   }
   if (!parts.answer.keeps_connection()) co_return false;
@@ -262,17 +262,17 @@ Task<bool> ServerConnection::serve_one(RequestHead head) {
 
 Task<> ServerConnection::answer_for_handler(Exchange& exchange) {
   const auto& trouble_with_body = ExchangeAccess::parts(exchange).body.refusal();
-  const Refusal refusal = trouble_with_body.value_or(Refusal{500, "internal error"});
+  const RequestError refusal = trouble_with_body.value_or(RequestError{500, "internal error"});
   std::string why = refusal.why;
   co_await exchange.refuse(refusal.status, std::move(why));
 }
 
-Task<> ServerConnection::turn_down(Refusal refusal) {
+Task<> ServerConnection::turn_down(RequestError refusal) {
   const std::string request_id = random_hex(8);
   Record record(*this);
   record.is_turned_down(refusal.status, request_id);
   const std::string bytes = state_->last_words(refusal, request_id);
-  co_await wire_->write(bytes);
+  co_await client_stream_->write(bytes);
 }
 
 }  // namespace cloche::http

@@ -17,7 +17,7 @@ class ServerConnection {
   // Serves until either side has enough. A cancellation cuts it short, and is not passed on.
   Task<> run();
   // The server stops: an idle connection ends, a busy one after its answer.
-  void wake() { wire_->inflow().wake(); }
+  void wake() { client_stream_->inflow().wake(); }
 
   // Ends the connection that has waited longest for a request, among those of the peer that has the most. False when
   // all are at work.
@@ -32,18 +32,18 @@ class ServerConnection {
   // Ends when a client has gone whose handler would work on for nobody.
   Task<> watch();
   // Nothing when the connection ends without a request.
-  Task<OrRefusal<std::optional<RequestHead>>> read_head(Position position);
+  Task<OrRequestError<std::optional<RequestHead>>> read_head(Position position);
   // True when another request may follow.
   Task<bool> serve_one(RequestHead head);
   Task<> answer_for_handler(Exchange& exchange);
-  Task<> turn_down(Refusal refusal);
+  Task<> turn_down(RequestError refusal);
   // Lets the client read the last answer before the connection goes. A close with unread bytes would be a reset, and
   // the answer could be lost to it.
   Task<> linger();
 
   std::shared_ptr<ServerState> state_;
   Peer peer_;
-  std::shared_ptr<Wire> wire_;
+  std::shared_ptr<ClientStream> client_stream_;
   std::size_t served_ = 0;
   std::optional<Deadline::Clock::time_point> waits_since_;  // for a request
   bool gives_way_ = false;                                  // to another connection

@@ -1,4 +1,4 @@
-// Server-sent events as they go over the wire. No I/O.
+// Server-sent events as they are sent. No I/O.
 #pragma once
 
 #include <chrono>

@@ -66,10 +66,10 @@ Result<std::string> head_with(const std::string& name, const std::string& value)
 }
 
 TEST(AnswerHead, Fields_StandBetweenStatusAndLength) {
-  const auto head = head_with("X-Thing", "1");
+  const auto head = head_with("X-Resource", "1");
   ASSERT_TRUE(head);
   EXPECT_TRUE(head->starts_with("HTTP/1.1 200 OK\r\nDate: "));
-  EXPECT_TRUE(head->ends_with(" GMT\r\nX-Thing: 1\r\nX-Request-Id: id\r\nContent-Length: 3\r\n\r\n"));
+  EXPECT_TRUE(head->ends_with(" GMT\r\nX-Resource: 1\r\nX-Request-Id: id\r\nContent-Length: 3\r\n\r\n"));
 }
 
 TEST(AnswerHead, FieldsThatBreakOutOrAreTheServersOwn_AreRefused) {

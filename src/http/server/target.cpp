@@ -37,7 +37,7 @@ bool is_text(std::string_view bytes) {
 
 enum class Plus { stays, is_blank };
 
-OrRefusal<std::string> decode(std::string_view text, Plus plus) {
+OrRequestError<std::string> decode(std::string_view text, Plus plus) {
   std::string decoded;
   decoded.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -59,7 +59,7 @@ OrRefusal<std::string> decode(std::string_view text, Plus plus) {
 
 }  // namespace
 
-OrRefusal<Target> parse_target(std::string_view text) {
+OrRequestError<Target> parse_target(std::string_view text) {
   Target target;
   if (text == "*") {
     target.path = text;
@@ -92,7 +92,7 @@ std::optional<std::string_view> Query::find(std::string_view name) const {
   return found->second;
 }
 
-OrRefusal<Query> parse_query(std::string_view text) {
+OrRequestError<Query> parse_query(std::string_view text) {
   Query::Items items;
   while (!text.empty()) {
     const auto end = std::min(text.find('&'), text.size());

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "http/server/refusal.hpp"
+#include "http/server/request_error.hpp"
 
 namespace cloche::http {
 
@@ -20,7 +20,7 @@ struct Target {
 };
 
 // Reads a target of the form "/path?query" or "*".
-OrRefusal<Target> parse_target(std::string_view text);
+OrRequestError<Target> parse_target(std::string_view text);
 
 // The parameters of a query in their order, duplicates included.
 class Query {
@@ -39,6 +39,6 @@ class Query {
 };
 
 // Reads "a=1&b=two+words&c". Names and values must be UTF-8 without NUL once decoded.
-OrRefusal<Query> parse_query(std::string_view text);
+OrRequestError<Query> parse_query(std::string_view text);
 
 }  // namespace cloche::http

@@ -5,7 +5,7 @@
 #include <boost/beast/websocket.hpp>
 
 #include "http/server/exchange_parts.hpp"
-#include "http/server/wire_stream.hpp"
+#include "http/server/upgraded_stream.hpp"
 
 namespace cloche::http {
 
@@ -15,27 +15,28 @@ namespace beast = boost::beast;
 namespace websocket = beast::websocket;
 using boost::system::error_code;
 
-// A wire as Beast wants a stream to be.
-class WireLayer {
+// A client stream with the interface that Beast requires.
+class ClientStreamLayer {
  public:
   using executor_type = Executor;
 
-  WireLayer(std::shared_ptr<Wire> wire, Executor executor) : wire_(std::move(wire)), executor_(std::move(executor)) {}
+  ClientStreamLayer(std::shared_ptr<ClientStream> client_stream, Executor executor)
+      : client_stream_(std::move(client_stream)), executor_(std::move(executor)) {}
 
   executor_type get_executor() const noexcept { return executor_; }
-  Wire& wire() { return *wire_; }
+  ClientStream& client_stream() { return *client_stream_; }
 
   template <class Buffers, class Token>
   auto async_read_some(const Buffers& buffers, Token&& token) {
     std::vector<asio::mutable_buffer> room(asio::buffer_sequence_begin(buffers), asio::buffer_sequence_end(buffers));
-    auto start = [wire = wire_, room = std::move(room)] { return read(wire, room); };
+    auto start = [client_stream = client_stream_, room = std::move(room)] { return read(client_stream, room); };
     return initiate(std::move(start), std::forward<Token>(token));
   }
 
   template <class Buffers, class Token>
   auto async_write_some(const Buffers& buffers, Token&& token) {
     std::vector<asio::const_buffer> bytes(asio::buffer_sequence_begin(buffers), asio::buffer_sequence_end(buffers));
-    auto start = [wire = wire_, bytes = std::move(bytes)] { return write(wire, bytes); };
+    auto start = [client_stream = client_stream_, bytes = std::move(bytes)] { return write(client_stream, bytes); };
     return initiate(std::move(start), std::forward<Token>(token));
   }
 
@@ -60,9 +61,9 @@ class WireLayer {
                                                                       std::move(start));
   }
 
-  static Task<Moved> read(std::shared_ptr<Wire> wire, std::vector<asio::mutable_buffer> room) {
+  static Task<Moved> read(std::shared_ptr<ClientStream> client_stream, std::vector<asio::mutable_buffer> room) {
     Moved moved;
-    WireStream stream(*wire);
+    UpgradedStream stream(*client_stream);
     for (const auto& buffer : room) {
       if (buffer.size() == 0) continue;
       const std::span<char> into(static_cast<char*>(buffer.data()), buffer.size());
@@ -74,12 +75,12 @@ class WireLayer {
     co_return moved;
   }
 
-  static Task<Moved> write(std::shared_ptr<Wire> wire, std::vector<asio::const_buffer> bytes) {
+  static Task<Moved> write(std::shared_ptr<ClientStream> client_stream, std::vector<asio::const_buffer> bytes) {
     Moved moved;
     // Frames are small or one large piece behind a small head: joined, a small one is a single packet.
     std::string joined;
     for (const auto& buffer : bytes) joined.append(static_cast<const char*>(buffer.data()), buffer.size());
-    auto written = co_await wire->write(joined);
+    auto written = co_await client_stream->write(joined);
     if (written) {
       moved.count = joined.size();
     } else {
@@ -88,19 +89,19 @@ class WireLayer {
     co_return moved;
   }
 
-  std::shared_ptr<Wire> wire_;
+  std::shared_ptr<ClientStream> client_stream_;
   Executor executor_;
 };
 
 // Beast finds these by their names. The connection ends in good order when the handler does, so there is nothing to do
 // for the first.
 template <class Handler>
-void async_teardown(beast::role_type, WireLayer& layer, Handler&& handler) {
+void async_teardown(beast::role_type, ClientStreamLayer& layer, Handler&& handler) {
   asio::post(layer.get_executor(), beast::bind_handler(std::forward<Handler>(handler), error_code()));
 }
-[[maybe_unused]] void beast_close_socket(WireLayer& layer) { layer.wire().close(); }
+[[maybe_unused]] void beast_close_socket(ClientStreamLayer& layer) { layer.client_stream().close(); }
 
-using Native = websocket::stream<WireLayer, false>;
+using Native = websocket::stream<ClientStreamLayer, false>;
 
 Error websocket_error(std::string_view step, const error_code& code) {
   ErrorCode kind = ErrorCode::unavailable;
@@ -123,9 +124,9 @@ Task<> throw_when_cancelled() {
 
 class BeastWebSocket final : public WebSocket {
  public:
-  BeastWebSocket(const std::shared_ptr<Wire>& wire, const Executor& executor, const WebSocketOptions& options,
-                 std::string protocol, std::unique_ptr<BodyShare> share)
-      : native_(WireLayer(wire, executor)), protocol_(std::move(protocol)), share_(std::move(share)) {
+  BeastWebSocket(const std::shared_ptr<ClientStream>& client_stream, const Executor& executor,
+                 const WebSocketOptions& options, std::string protocol, std::unique_ptr<BodyShare> share)
+      : native_(ClientStreamLayer(client_stream, executor)), protocol_(std::move(protocol)), share_(std::move(share)) {
     websocket::stream_base::timeout timeout{};
     timeout.handshake_timeout = options.close_patience;
     timeout.idle_timeout = options.idle;
@@ -214,18 +215,18 @@ std::string choose(const Fields& fields, const std::vector<std::string>& known) 
 }
 
 // Why this request cannot become a WebSocket, if so.
-std::optional<Refusal> trouble_with(const ExchangeParts& parts) {
+std::optional<RequestError> trouble_with(const ExchangeParts& parts) {
   const RequestHead& head = parts.head;
   const bool asked = head.method == "GET" && head.version == Version::http_1_1 &&
                      list_has(field_value(head.fields, "Connection"), "upgrade") &&
                      list_has(field_value(head.fields, "Upgrade"), "websocket");
   if (!asked || field_value(head.fields, "Sec-WebSocket-Version") != "13") {
-    return Refusal{426, "this route requires WebSocket version 13"};
+    return RequestError{426, "this route requires WebSocket version 13"};
   }
   // Sixteen bytes in base64.
   const auto key = field_value(head.fields, "Sec-WebSocket-Key");
   if (key.size() != 24 || !key.ends_with("==") || !parts.body.done())
-    return Refusal{400, "invalid WebSocket handshake"};
+    return RequestError{400, "invalid WebSocket handshake"};
   return std::nullopt;
 }
 
@@ -244,7 +245,7 @@ Task<Result<std::unique_ptr<WebSocket>>> accept_websocket(Exchange& exchange, We
     co_return fail(ErrorCode::invalid_argument, trouble->why);
   }
   CLOCHE_CO_CHECK(parts.answer.hand_over(101));
-  auto socket = std::make_unique<BeastWebSocket>(parts.shared_wire, parts.server.executor, options,
+  auto socket = std::make_unique<BeastWebSocket>(parts.shared_stream, parts.server.executor, options,
                                                  choose(parts.head.fields, options.protocols), parts.share.another());
   CLOCHE_CO_CHECK(co_await socket->accept(parts.head, parts.request_id));
   co_return socket;

@@ -26,7 +26,7 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-OrRefusal<Read> read(std::string_view all, std::size_t piece) {
+OrRequestError<Read> read(std::string_view all, std::size_t piece) {
   HeadLimits limits;
   limits.size = {1024};
   limits.request_line = {512};

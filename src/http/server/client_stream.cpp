@@ -1,17 +1,17 @@
-#include "http/server/wire.hpp"
+#include "http/server/client_stream.hpp"
 
 namespace cloche::http {
 
-Task<Status> Wire::write(std::string_view bytes, Deadline deadline) {
+Task<Status> ClientStream::write(std::string_view bytes, Deadline deadline) {
   if (broken_) co_return fail(ErrorCode::unavailable, "write: the connection is broken");
   if (writing_) co_return fail(ErrorCode::internal, "write: another write is in progress");
   struct Writing {
-    explicit Writing(Wire& w) : wire(w) { wire.writing_ = true; }
+    explicit Writing(ClientStream& w) : client_stream(w) { client_stream.writing_ = true; }
     ~Writing() {
-      wire.writing_ = false;
-      if (!done) wire.broken_ = true;
+      client_stream.writing_ = false;
+      if (!done) client_stream.broken_ = true;
     }
-    Wire& wire;
+    ClientStream& client_stream;
     bool done = false;
   } writing(*this);
   // In pieces, so that a slow client has to show progress all the time. What it takes is held in memory until then, so

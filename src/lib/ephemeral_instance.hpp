@@ -14,19 +14,19 @@
 
 namespace cloche {
 
-class PassingInstance {
+class EphemeralInstance {
  public:
-  static Result<std::unique_ptr<PassingInstance>> claim(const EngineOptions& options);
-  ~PassingInstance();
-  PassingInstance(const PassingInstance&) = delete;
-  PassingInstance& operator=(const PassingInstance&) = delete;
+  static Result<std::unique_ptr<EphemeralInstance>> claim(const EngineOptions& options);
+  ~EphemeralInstance();
+  EphemeralInstance(const EphemeralInstance&) = delete;
+  EphemeralInstance& operator=(const EphemeralInstance&) = delete;
 
   const InstanceId& id() const { return id_; }
   // Something could not be removed: the entry stays, and the next engine tries again.
   void leave_to_the_next() { leaves_something_ = true; }
 
  private:
-  PassingInstance(InstanceId id, OwnerLock owner) : id_(std::move(id)), owner_(std::move(owner)) {}
+  EphemeralInstance(InstanceId id, OwnerLock owner) : id_(std::move(id)), owner_(std::move(owner)) {}
   InstanceId id_;
   OwnerLock owner_;
   bool leaves_something_ = false;
@@ -34,6 +34,6 @@ class PassingInstance {
 
 // Passing instances of this backend, engine and run directory whose process has ended. Each is locked until its lock is
 // destroyed, or released, which forgets it. Those of other run directories are left to `cloche doctor`.
-std::vector<OwnerLock> find_abandoned_passing(const EngineOptions& options);
+std::vector<OwnerLock> find_abandoned_ephemeral(const EngineOptions& options);
 
 }  // namespace cloche

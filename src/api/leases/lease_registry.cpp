@@ -1,4 +1,4 @@
-#include "api/leases/book.hpp"
+#include "api/leases/lease_registry.hpp"
 
 #include "core/ids.hpp"
 
@@ -11,7 +11,8 @@ constexpr std::uint16_t app_port = 8000;
 Error no_such_lease() { return {ErrorCode::not_found, "Sandbox not found"}; }
 
 // The words that clients of this interface look for.
-Error in_their_words(Error error, const pool::WarmPool& pool, const std::string& language, const std::string& tenant) {
+Error autograder_message(Error error, const pool::WarmPool& pool, const std::string& language,
+                         const std::string& tenant) {
   if (error.code != ErrorCode::limit_reached) return error;
   const PoolStats stats = pool.stats();
   const bool is_shared = pool.tenant_limit() < stats.scale_limit;
@@ -26,7 +27,7 @@ Error in_their_words(Error error, const pool::WarmPool& pool, const std::string&
 
 }  // namespace
 
-Task<Result<std::string>> LeaseBook::lend(Language language, std::string tenant, auth::QuotaTicket ticket) {
+Task<Result<std::string>> LeaseRegistry::lend(Language language, std::string tenant, auth::QuotaTicket ticket) {
   forget_ended();
   CLOCHE_CO_TRY(const auto place, runner::Workplace::find(runner_.manager(), language, tenant));
   CLOCHE_CO_TRY(const auto pool, runner_.manager().find(place.profile));
@@ -34,7 +35,7 @@ Task<Result<std::string>> LeaseBook::lend(Language language, std::string tenant,
   options.tenant = tenant;
   options.at_limit = AtLimit::fail;
   auto lease = co_await pool->claim(std::move(options));
-  if (!lease) co_return fail(in_their_words(std::move(lease).error(), *pool, language.name, tenant));
+  if (!lease) co_return fail(autograder_message(std::move(lease).error(), *pool, language.name, tenant));
   auto entry = std::make_shared<Entry>();
   entry->container =
       std::make_unique<runner::Container>(lease->shared(), lease->binding(), runner_.languages(), language, app_port);
@@ -47,13 +48,14 @@ Task<Result<std::string>> LeaseBook::lend(Language language, std::string tenant,
   co_return id;
 }
 
-Result<std::shared_ptr<LeaseBook::Entry>> LeaseBook::find(const std::string& id, const std::string& tenant) {
+Result<std::shared_ptr<LeaseRegistry::Entry>> LeaseRegistry::find(const std::string& id, const std::string& tenant) {
   const auto found = entries_.find(id);
   if (found == entries_.end() || found->second->tenant != tenant || !found->second->lease) return fail(no_such_lease());
   return found->second;
 }
 
-Result<std::shared_ptr<LeaseBook::Entry>> LeaseBook::take_out(const std::string& id, const std::string& tenant) {
+Result<std::shared_ptr<LeaseRegistry::Entry>> LeaseRegistry::take_out(const std::string& id,
+                                                                      const std::string& tenant) {
   const auto found = entries_.find(id);
   if (found == entries_.end() || found->second->tenant != tenant) return fail(no_such_lease());
   auto entry = std::move(found->second);
@@ -61,21 +63,21 @@ Result<std::shared_ptr<LeaseBook::Entry>> LeaseBook::take_out(const std::string&
   return entry;
 }
 
-Status LeaseBook::give_back(const std::string& id, const std::string& tenant) {
+Status LeaseRegistry::give_back(const std::string& id, const std::string& tenant) {
   CLOCHE_TRY(const auto entry, take_out(id, tenant));
   entry->lease.give_back();
   entry->ticket.give_back();
   return {};
 }
 
-Status LeaseBook::destroy(const std::string& id, const std::string& tenant) {
+Status LeaseRegistry::destroy(const std::string& id, const std::string& tenant) {
   CLOCHE_TRY(const auto entry, take_out(id, tenant));
   entry->lease.destroy();
   entry->ticket.give_back();
   return {};
 }
 
-void LeaseBook::forget_ended() {
+void LeaseRegistry::forget_ended() {
   std::erase_if(entries_, [](const auto& entry) { return entry.second->lease->lost().has_value(); });
 }
 

@@ -1,4 +1,4 @@
-#include "api/welcome.hpp"
+#include "api/session_auth_check.hpp"
 
 #include "api/call_origin.hpp"
 #include "core/event.hpp"
@@ -25,13 +25,13 @@ std::string_view code_of(auth::Reason reason) {
 
 }  // namespace
 
-Welcome::Welcome(const Call& call)
-    : call_(call), due_(call.authenticator.needs_token() ? Deadline::after(between_looks) : Deadline::never()) {}
+SessionAuthCheck::SessionAuthCheck(const Call& call)
+    : call_(call), due_(call.authenticator.needs_token() ? Deadline::after(check_interval) : Deadline::never()) {}
 
-std::optional<ShutOut> Welcome::look() {
+std::optional<Revoked> SessionAuthCheck::check() {
   if (!due_.passed()) return std::nullopt;
-  due_ = Deadline::after(between_looks);
-  std::optional<ShutOut> out;
+  due_ = Deadline::after(check_interval);
+  std::optional<Revoked> out;
   const auto place = place_of(call_.exchange.peer());
   const auto principal = call_.authenticator.authenticate(call_.exchange.field("Authorization"), place);
   if (principal && *principal == call_.principal) {
@@ -39,26 +39,26 @@ std::optional<ShutOut> Welcome::look() {
     return out;
   }
   if (principal) {
-    out = ShutOut{"unauthenticated", "the token now belongs to a different principal"};
+    out = Revoked{"unauthenticated", "the token now belongs to a different principal"};
   } else if (principal.error().reason != auth::Reason::unavailable) {
-    out = ShutOut{code_of(principal.error().reason), principal.error().message};
+    out = Revoked{code_of(principal.error().reason), principal.error().message};
   } else {
     if (!unreadable_until_) unreadable_until_ = Deadline::after(unreadable_patience);
-    if (unreadable_until_->passed()) out = ShutOut{"unavailable", principal.error().message};
+    if (unreadable_until_->passed()) out = Revoked{"unavailable", principal.error().message};
   }
   if (out) log::info("request {}: caller no longer authorized: {}", call_.exchange.request_id(), out->message);
   return out;
 }
 
-Task<> Welcome::wait_until_due() const {
+Task<> SessionAuthCheck::wait_until_due() const {
   Event never(co_await asio::this_coro::executor);
   while (!due_.passed()) co_await never.wait(due_);
 }
 
-Task<ShutOut> Welcome::wait_until_over() {
+Task<Revoked> SessionAuthCheck::wait_until_over() {
   for (;;) {
     co_await wait_until_due();
-    auto out = look();
+    auto out = check();
     if (out) co_return std::move(*out);
   }
 }

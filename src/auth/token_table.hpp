@@ -1,19 +1,19 @@
-// TokenBook: the tokens of a file, by id, to be checked against.
+// TokenTable: the tokens of a file, by id, to be checked against.
 #pragma once
 
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "auth/refusal.hpp"
+#include "auth/auth_error.hpp"
 #include "auth/token.hpp"
 #include "auth/token_records.hpp"
 
 namespace cloche::auth {
 
-class TokenBook {
+class TokenTable {
  public:
-  explicit TokenBook(std::vector<TokenRecord> records);
+  explicit TokenTable(std::vector<TokenRecord> records);
 
   // `unknown` for an unknown id and for a wrong secret, after the same work; `expired` only to who has the secret.
   Authenticated<Principal> check(const Token& token, WallTime now) const;

@@ -1,4 +1,4 @@
-#include "agent/quick_look.hpp"
+#include "agent/change_scan.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -24,15 +24,15 @@ bool is_small(const std::string& path) {
   auto directory = base->open(*checked, open_reading | O_DIRECTORY | O_NOFOLLOW);
   if (!directory) return false;
   std::uint64_t names = 0;
-  const auto visit = [&](const Found& found) -> Result<Step> {
-    if (++names > most_names) return Step::stop;
-    return found.type == DT_DIR ? Step::descend : Step::pass;
+  const auto visit = [&](const Found& found) -> Result<WalkStep> {
+    if (++names > most_names) return WalkStep::stop;
+    return found.type == DT_DIR ? WalkStep::descend : WalkStep::pass;
   };
   const auto walked = walk_tree(std::move(*directory), {.names_a_directory = most_names + 1}, visit);
   return walked && !walked->cut && walked->skipped == 0 && names <= most_names;
 }
 
-std::optional<std::vector<wire::FileReply>> look_with_rights(const wire::FileRequest& request) {
+std::optional<std::vector<wire::FileReply>> scan_with_rights(const wire::FileRequest& request) {
   const auto rights = BorrowedRights::of(request.uid, request.gid);
   if (!rights) return std::nullopt;
   if (!request.discard.empty() && !is_small(request.discard)) return std::nullopt;
@@ -56,11 +56,12 @@ std::string place_of(const wire::FileRequest& request) {
   return place;
 }
 
-std::optional<std::vector<wire::FileReply>> look_quickly(const wire::FileRequest& request, Stillness& stillness) {
-  auto look = stillness.look_at(place_of(request));
-  if (!look) return std::nullopt;
-  auto replies = look_with_rights(request);
-  if (replies && replies->back().moment_ns != 0) stillness.found(std::move(*look), replies->back().moment_ns);
+std::optional<std::vector<wire::FileReply>> scan_changes_inline(const wire::FileRequest& request,
+                                                                WriterTracker& writers) {
+  auto scan = writers.begin_scan(place_of(request));
+  if (!scan) return std::nullopt;
+  auto replies = scan_with_rights(request);
+  if (replies && replies->back().moment_ns != 0) writers.end_scan(std::move(*scan), replies->back().moment_ns);
   return replies;
 }
 

@@ -1,4 +1,4 @@
-// Refusal: why a caller was not let in.
+// AuthError: why a caller was not let in.
 #pragma once
 
 #include <expected>
@@ -23,7 +23,7 @@ enum class Reason {
 
 std::string_view to_string(Reason reason);
 
-struct Refusal {
+struct AuthError {
   Reason reason;
   std::string message;  // for the caller; never says which part of a secret was wrong
   std::string detail;   // for the log alone: paths, parse errors. Often empty
@@ -33,9 +33,9 @@ struct Refusal {
 };
 
 template <class T>
-using Authenticated = std::expected<T, Refusal>;
+using Authenticated = std::expected<T, AuthError>;
 
 // With the message that belongs to the reason.
-std::unexpected<Refusal> refuse(Reason reason, std::string detail = {});
+std::unexpected<AuthError> refuse(Reason reason, std::string detail = {});
 
 }  // namespace cloche::auth

@@ -1,6 +1,6 @@
-// LeaseBook: leases that clients hold over HTTP, by ids that cannot be guessed and are never used twice. A client that
-// vanished loses its lease by running_timeout; the book then forgets it. A tenant has no way to another's leases, and
-// is not told that there are any.
+// LeaseRegistry: leases that clients hold over HTTP, by ids that cannot be guessed and are never used twice. A client
+// that vanished loses its lease by running_timeout; the registry then forgets it. A tenant has no way to another's
+// leases, and is not told that there are any.
 #pragma once
 
 #include <memory>
@@ -14,10 +14,10 @@
 
 namespace cloche::api {
 
-class LeaseBook {
+class LeaseRegistry {
  public:
-  // The runner outlives the book.
-  explicit LeaseBook(runner::CodeRunner& runner) : runner_(runner) {}
+  // The runner outlives the registry.
+  explicit LeaseRegistry(runner::CodeRunner& runner) : runner_(runner) {}
 
   struct Entry {
     auth::QuotaTicket ticket;  // one of the tenant's leases

@@ -1,8 +1,8 @@
-#include "auth/token_book.hpp"
+#include "auth/token_table.hpp"
 
 namespace cloche::auth {
 
-TokenBook::TokenBook(std::vector<TokenRecord> records) {
+TokenTable::TokenTable(std::vector<TokenRecord> records) {
   by_id_.reserve(records.size());
   for (TokenRecord& record : records) {
     std::string id = record.id;
@@ -10,7 +10,7 @@ TokenBook::TokenBook(std::vector<TokenRecord> records) {
   }
 }
 
-Authenticated<Principal> TokenBook::check(const Token& token, WallTime now) const {
+Authenticated<Principal> TokenTable::check(const Token& token, WallTime now) const {
   static const TokenRecord nobody;
   const auto found = by_id_.find(token.id);
   const bool known = found != by_id_.end();

@@ -1,23 +1,23 @@
-#include "lib/passing_instance.hpp"
+#include "lib/ephemeral_instance.hpp"
 
 #include "lib/identity_file.hpp"
 #include "lib/instance_dir.hpp"
 
 namespace cloche {
 
-Result<std::unique_ptr<PassingInstance>> PassingInstance::claim(const EngineOptions& options) {
+Result<std::unique_ptr<EphemeralInstance>> EphemeralInstance::claim(const EngineOptions& options) {
   InstanceId id;
   id.value = new_owner_id();
   OwnerEntry entry{id.value, {}, backend_of(options), engine_of(options), {}, options.run_dir};
   CLOCHE_TRY(OwnerLock owner, OwnerRegistry::of_host(options).hold(std::move(entry)));
-  return std::unique_ptr<PassingInstance>(new PassingInstance(std::move(id), std::move(owner)));
+  return std::unique_ptr<EphemeralInstance>(new EphemeralInstance(std::move(id), std::move(owner)));
 }
 
-PassingInstance::~PassingInstance() {
+EphemeralInstance::~EphemeralInstance() {
   if (!leaves_something_) owner_.release();
 }
 
-std::vector<OwnerLock> find_abandoned_passing(const EngineOptions& options) {
+std::vector<OwnerLock> find_abandoned_ephemeral(const EngineOptions& options) {
   std::vector<OwnerLock> found;
   const OwnerRegistry registry = OwnerRegistry::of_host(options);
   const auto entries = registry.entries();

@@ -1,4 +1,4 @@
-#include "auth/refusal.hpp"
+#include "auth/auth_error.hpp"
 
 #include <utility>
 
@@ -38,12 +38,12 @@ std::string_view to_string(Reason reason) {
   return "unknown";
 }
 
-Refusal::operator Error() const {
+AuthError::operator Error() const {
   return {reason == Reason::unavailable ? ErrorCode::unavailable : ErrorCode::permission_denied, message};
 }
 
-std::unexpected<Refusal> refuse(Reason reason, std::string detail) {
-  return std::unexpected(Refusal{reason, std::string(message_of(reason)), std::move(detail)});
+std::unexpected<AuthError> refuse(Reason reason, std::string detail) {
+  return std::unexpected(AuthError{reason, std::string(message_of(reason)), std::move(detail)});
 }
 
 }  // namespace cloche::auth

@@ -1,4 +1,4 @@
-// Wire: one client's connection as bytes, with the server's limits on it. Private to this folder.
+// ClientStream: one client's connection as bytes, with the server's limits on it. Private to this folder.
 #pragma once
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 
 namespace cloche::http {
 
-class Wire {
+class ClientStream {
  public:
-  Wire(std::unique_ptr<Stream> stream, const Executor& executor, const ServerLimits& limits)
+  ClientStream(std::unique_ptr<Stream> stream, const Executor& executor, const ServerLimits& limits)
       : stream_(std::move(stream)), inflow_(*stream_, executor, kept_of_heads(limits)), limits_(limits) {}
 
   // Before a body is read: room for a head that is within its limit.
@@ -20,7 +20,7 @@ class Wire {
   }
 
   // A client that takes nothing for too long is cut off. After an error, or when a writer was cancelled, part of the
-  // bytes may be out and the wire is broken.
+  // bytes may be out and the stream is broken.
   Task<Status> write(std::string_view bytes, Deadline deadline = Deadline::never());
   Task<> end_writing(Deadline deadline) { return stream_->end_writing(deadline); }
 

@@ -1,11 +1,11 @@
-#include "http/server/wire_stream.hpp"
+#include "http/server/upgraded_stream.hpp"
 
 #include <algorithm>
 
 namespace cloche::http {
 
-Task<Result<std::size_t>> WireStream::read_some(std::span<char> into, Deadline deadline) {
-  Inflow& inflow = wire_.inflow();
+Task<Result<std::size_t>> UpgradedStream::read_some(std::span<char> into, Deadline deadline) {
+  Inflow& inflow = client_stream_.inflow();
   while (inflow.bytes().empty()) {
     if (inflow.ended()) co_return std::size_t{0};
     if (deadline.passed()) {
@@ -20,6 +20,8 @@ Task<Result<std::size_t>> WireStream::read_some(std::span<char> into, Deadline d
   co_return count;
 }
 
-Task<Status> WireStream::write_all(std::string_view bytes, Deadline deadline) { return wire_.write(bytes, deadline); }
+Task<Status> UpgradedStream::write_all(std::string_view bytes, Deadline deadline) {
+  return client_stream_.write(bytes, deadline);
+}
 
 }  // namespace cloche::http
