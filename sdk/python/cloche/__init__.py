@@ -1,11 +1,11 @@
-"""Cloche from Python: code that nobody trusts, run in warm sandboxes.
+"""Run untrusted code in warm sandboxes.
 
 >>> import cloche
 >>> with cloche.start() as server, server.sandbox() as sandbox:        # doctest: +SKIP
 ...     print(sandbox.run("print(6 * 7)").stdout)
 42
 
-`start` brings up a private server; `Client` and `Sandbox` use one that runs. `cloche.aio` has the same for asyncio.
+`start` starts a private server; `Client` and `Sandbox` use a running one. `cloche.aio` is the same for asyncio.
 """
 from .archive import Unpacked
 from .artifact import Artifact

@@ -1,4 +1,4 @@
-"""Where the service is: `http://host:port`, `https://host:port` or `unix:/path`, a prefix of paths behind it."""
+"""The address of the service: `http://host:port`, `https://host:port` or `unix:/path`, with an optional path prefix."""
 from __future__ import annotations
 
 import os
@@ -14,7 +14,7 @@ DEFAULT_URL = "http://127.0.0.1:8080"
 
 @dataclass(frozen=True)
 class Address:
-    """One of the three; `prefix` goes before every path."""
+    """One of the three kinds of address; `prefix` is added before every path."""
 
     url: str
     host: str = ""
@@ -31,14 +31,16 @@ class Address:
         return host if self.port == (443 if self.encrypted else 80) else f"{host}:{self.port}"
 
     def tls(self, given: Optional[ssl.SSLContext]) -> Optional[ssl.SSLContext]:
-        """What to speak TLS with: the one given, else one that checks the host against the system's authorities."""
+        """The TLS context: the one given, otherwise one that checks the host against the system's certificate
+        authorities.
+        """
         if not self.encrypted:
             return None
         return given or ssl.create_default_context()
 
 
 def parse_address(url: Optional[str]) -> Address:
-    """None: `$CLOCHE_URL`, else http://127.0.0.1:8080."""
+    """Parse an address. None means `$CLOCHE_URL`, otherwise http://127.0.0.1:8080."""
     url = url or os.environ.get("CLOCHE_URL") or DEFAULT_URL
     if url.startswith("unix:"):
         path = url[len("unix:"):]
@@ -53,9 +55,9 @@ def parse_address(url: Optional[str]) -> Address:
     except ValueError:
         port = -1
     if parts.scheme not in ("http", "https") or not parts.hostname or port == -1:
-        raise SandboxArgumentError(f"{url!r} is no address: use http://host:port, https://host:port or unix:/path")
+        raise SandboxArgumentError(f"{url!r} is not an address: use http://host:port, https://host:port or unix:/path")
     if parts.username or parts.password or parts.query or parts.fragment:
-        raise SandboxArgumentError("an address has no user, query or fragment; a token goes into `token`")
+        raise SandboxArgumentError("an address must not contain a user, query or fragment; pass a token as `token`")
     encrypted = parts.scheme == "https"
     return Address(url=url, host=parts.hostname, port=port or (443 if encrypted else 80), encrypted=encrypted,
                    prefix=parts.path.rstrip("/"))

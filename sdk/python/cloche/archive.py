@@ -1,4 +1,4 @@
-"""Tar archives: made from files of this machine, and unpacked, where nothing in them is trusted."""
+"""Create tar archives from files of this machine, and unpack archives from a sandbox, which are not trusted."""
 from __future__ import annotations
 
 import io
@@ -22,18 +22,20 @@ MOST_BYTES = 4 << 30
 
 @dataclass
 class Unpacked:
-    """The files that were written, and what was left out because it is neither a file nor a directory."""
+    """The files that were written, and the entries that were left out because they are neither files nor directories.
+    """
 
     files: list[pathlib.Path] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
 
 
 def pack(source: AnyPath, name: str) -> Iterator[bytes]:
-    """An archive of a file or a directory with all below it, piece by piece; `name` is what it is called inside. Links
-    stay links; owners are not told."""
+    """Yield an archive of a file or a directory with everything below it; `name` is its name in the archive. Links stay
+    links; owners are not included.
+    """
     source = pathlib.Path(source)
     if not source.exists():
-        raise SandboxArgumentError(f"{source} is not there", code="invalid_argument")
+        raise SandboxArgumentError(f"{source} does not exist", code="invalid_argument")
     return _pack(source, name)
 
 
@@ -80,7 +82,7 @@ def _content(path: pathlib.Path, size: int) -> Iterator[bytes]:
 
 
 class PieceReader(io.RawIOBase):
-    """Pieces of bytes as a file."""
+    """Read pieces of bytes as a file."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces, self._rest = pieces, b""
@@ -101,18 +103,19 @@ class PieceReader(io.RawIOBase):
 
 
 def place_below(directory: pathlib.Path, path: str) -> pathlib.Path:
-    """Where a path that a sandbox gave is put. One that leads out is refused."""
+    """Return where a path from a sandbox is written. Rejects a path that leads out of the directory."""
     pure = pathlib.PurePosixPath(path)
     parts = [part for part in pure.parts if part != "."]
     strange = "\0" in path or (os.sep != "/" and any(os.sep in part or ":" in part for part in parts))
     if pure.is_absolute() or ".." in parts or not parts or strange:
-        raise SandboxUnavailableError(f"the sandbox gave the path {path!r}, which leads out of its place")
+        raise SandboxUnavailableError(f"the sandbox returned the path {path!r}, which is outside the target directory")
     return directory.joinpath(*parts)
 
 
 def unpack(pieces: Iterator[bytes], directory: AnyPath, most_bytes: int = MOST_BYTES) -> Unpacked:
-    """Writes files and directories below `directory`, which is made. Each file appears whole; one that is there is
-    replaced."""
+    """Write files and directories below `directory`, which is created. Each file appears whole and replaces an existing
+    file.
+    """
     target = pathlib.Path(directory)
     target.mkdir(parents=True, exist_ok=True)
     done, written = Unpacked(), 0
@@ -134,7 +137,7 @@ def unpack(pieces: Iterator[bytes], directory: AnyPath, most_bytes: int = MOST_B
                 write_whole(place, _pieces_of(archive, member), member.mode & 0o755)
                 done.files.append(place)
     except tarfile.TarError as error:
-        raise SandboxUnavailableError(f"the archive broke off: {error}") from error
+        raise SandboxUnavailableError(f"the archive ended early: {error}") from error
     return done
 
 
@@ -149,7 +152,7 @@ def _pieces_of(archive: tarfile.TarFile, member: tarfile.TarInfo) -> Iterator[by
 
 
 def write_whole(place: pathlib.Path, pieces: Iterator[bytes], mode: Optional[int] = None) -> None:
-    """Through a neighbour with another name, so that nobody sees half of it."""
+    """Write through a temporary file next to it, so that no other process sees a partial file."""
     place.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=place.parent, prefix=".cloche-")
     try:

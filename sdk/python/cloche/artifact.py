@@ -1,4 +1,4 @@
-"""A file that a run made or changed."""
+"""A file that a run created or changed."""
 from __future__ import annotations
 
 import pathlib
@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Artifact(ArtifactInfo):
-    """Its content is fetched when it is asked for, from the session, which must still be there; a file that was changed
-    meanwhile is what it is then."""
+    """A file that a run created or changed. Its content is fetched from the session on request. The session must still
+    exist; if the file was changed in the meantime, its current content is returned.
+    """
 
     _client: Any = field(repr=False, compare=False)
     _session_id: str = field(repr=False, compare=False)
@@ -25,7 +26,7 @@ class Artifact(ArtifactInfo):
         return client._send(client._calls.file(self._session_id, self.path))
 
     def save(self, directory: AnyPath = ".") -> pathlib.Path:
-        """Writes it below the directory, under the path that it has in the workspace, and says where."""
+        """Write the file below the directory, with its path in the workspace, and return where it is."""
         client: "Client" = self._client
         place = place_below(pathlib.Path(directory), self.path)
         client._download(self._session_id, self.path, place)

@@ -1,5 +1,6 @@
-"""A call of the service as a value: what is sent, and how the answer is read. Knows nothing of sockets, so that the
-sync and the async client share it."""
+"""A call of the service as a value: what is sent, and how the response is read. It does no I/O, so that the sync and
+the async client share it.
+"""
 from __future__ import annotations
 
 import json
@@ -19,7 +20,7 @@ _NOT_LOOKED_AT = "the service is starting"
 
 @dataclass
 class Answer:
-    """Header names are in lower case."""
+    """A response. Header names are in lower case."""
 
     status: int
     headers: dict[str, str]
@@ -29,14 +30,15 @@ class Answer:
         try:
             return json.loads(self.body.decode("utf-8"))
         except ValueError:
-            raise SandboxUnavailableError("the answer is not JSON: is this Cloche's service?", status=self.status,
+            raise SandboxUnavailableError("the response is not JSON; check that the address is a Cloche service", status=self.status,
                                           request_id=self.headers.get("x-request-id")) from None
 
 
 @dataclass
 class Call(Generic[T]):
-    """`read` makes a result of an answer with one of the statuses in `good`. `timeout` is for the whole call; None: the
-    client's own, to which `work_time` is added, the seconds that a program may take."""
+    """A call. `read` turns a response with one of the statuses in `good` into a result. `timeout` is for the whole
+    call. None means the timeout of the client plus `work_time`, the seconds that a program may take.
+    """
 
     method: str
     target: str
@@ -75,8 +77,9 @@ class Call(Generic[T]):
 
 
 def may_retry(call: Call[Any], answer: Answer) -> Optional[SandboxError]:
-    """The error, when the same call may be sent again after a while: the service has not begun with it, or it does no
-    harm twice."""
+    """Return whether the same call may be sent again after a while: the service has not started it, or repeating it is
+    harmless.
+    """
     if answer.status != 503 or "retry-after" not in answer.headers or call.body is not None:
         return None
     error = error_from_answer(answer.status, answer.headers, answer.body)
@@ -84,7 +87,7 @@ def may_retry(call: Call[Any], answer: Answer) -> Optional[SandboxError]:
 
 
 def pause_before(attempt: int, error: Optional[SandboxError] = None) -> float:
-    """Seconds to wait before the attempt that follows the given one (from 0)."""
+    """Return the seconds to wait after the given attempt (counted from 0)."""
     if error is not None and error.retry_after is not None:
         return min(error.retry_after, 5.0)
     return min(0.05 * 4 ** attempt, 1.0)

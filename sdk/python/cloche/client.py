@@ -1,4 +1,4 @@
-"""The service from Python."""
+"""A client of the service."""
 from __future__ import annotations
 
 import os
@@ -30,12 +30,13 @@ T = TypeVar("T")
 
 
 class Client(ClientBase):
-    """Calls the service at `url`: `http://host:port`, `https://host:port` or `unix:/path`; None: `$CLOCHE_URL`, else
-    http://127.0.0.1:8080. `token` is `$CLOCHE_TOKEN` where it is not given. `tenant` is for admins who act for another;
-    None: the caller's own. `timeout` is for each call, to which a program's own time limit is added.
+    """A client of the service at `url`: `http://host:port`, `https://host:port` or `unix:/path`. The default is
+    `$CLOCHE_URL`, otherwise http://127.0.0.1:8080. The default for `token` is `$CLOCHE_TOKEN`. `tenant` is for admins
+    who act for another tenant; the default is the caller's own. `timeout` is for each call; the time limit of a program
+    is added to it.
 
-    Several threads may use one client. Leaving a call early, by Ctrl-C for instance, ends the work that the service
-    does for it.
+    Several threads may use one client. If you leave a call early, for example by Ctrl-C, the service stops its work for
+    it.
 
     >>> import cloche
     >>> with cloche.Client() as client:                                 # doctest: +SKIP
@@ -56,7 +57,7 @@ class Client(ClientBase):
         return self._transport.address.url
 
     def close(self) -> None:
-        """Closes what is idle. Nothing that the service keeps ends by it."""
+        """Close idle connections. Sessions, runs and leases of the service are not affected."""
         self._transport.close()
 
     def __enter__(self) -> "Client":
@@ -72,8 +73,8 @@ class Client(ClientBase):
                 files: Optional[Mapping[str, Content]] = None, context: Optional[str] = None,
                 work_dir: Optional[str] = None, artifacts: Optional[Mapping[str, Any]] = None,
                 deadline: Optional[float] = None) -> Result:
-        """Runs code in a session, which the first call makes. `timeout` is the program's (120 s), `deadline` that of
-        the whole call. With `context` it runs in an interpreter that keeps its variables.
+        """Run code in a session. The first call creates the session. `timeout` is the time limit of the program (120
+        s), `deadline` that of the whole call. With `context` the code runs in an interpreter that keeps its variables.
 
         >>> client.execute("x = 20", session_id="s1", context="a")                  # doctest: +SKIP
         >>> client.execute("x + 1", session_id="s1", context="a").value             # doctest: +SKIP
@@ -89,7 +90,7 @@ class Client(ClientBase):
              artifacts: Optional[Mapping[str, Any]] = None,
              pipefail: Optional[bool] = None,
              deadline: Optional[float] = None) -> Result:
-        """Runs a line of shell in a session.
+        """Run a shell command line in a session.
 
         >>> client.bash("ls | wc -l", session_id="s1").stdout            # doctest: +SKIP
         '0\\n'
@@ -103,7 +104,9 @@ class Client(ClientBase):
                files: Optional[Mapping[str, Content]] = None, context: Optional[str] = None,
                work_dir: Optional[str] = None, artifacts: Optional[Mapping[str, Any]] = None,
                deadline: Optional[float] = None) -> Stream:
-        """As `execute`, and gives events as they happen; of language `bash` the code is a line of shell."""
+        """The same as `execute`, but yields events while the program runs. With language `bash` the code is a shell
+        command line.
+        """
         call = self._any_call(code, language, session_id, deadline, timeout=timeout, stdin=stdin, env=env, files=files,
                               context=context, work_dir=work_dir, artifacts=artifacts)
         follower = RunFollower(self._artifact_maker(session_id))
@@ -114,26 +117,28 @@ class Client(ClientBase):
                    env: Optional[Mapping[str, str]] = None, files: Optional[Mapping[str, Content]] = None,
                    work_dir: Optional[str] = None, artifacts: Optional[Mapping[str, Any]] = None,
                    deadline: Optional[float] = None) -> Run:
-        """Starts a program that goes on by itself; of language `bash` the code is a line of shell. `timeout` is the
-        program's (1 h). It has no stdin."""
+        """Start a program in the background. With language `bash` the code is a shell command line. `timeout` is the
+        time limit of the program (1 h). The program has no stdin.
+        """
         call = self._any_call(code, language, session_id, deadline, timeout=timeout, env=env, files=files,
                               work_dir=work_dir, artifacts=artifacts)
         return self._send(self._calls.background(call, lambda run_id, ended: Run(self, session_id, run_id, ended)))
 
     def runs(self, session_id: str) -> list[RunInfo]:
-        """Those that go on or ended not long ago, oldest first."""
+        """List the runs of a session that are running or ended recently, oldest first."""
         return self._send(self._calls.runs(session_id))
 
     def run(self, session_id: str, run_id: str) -> Run:
-        """One that was started before, also by another process."""
+        """Find a run that was started before, also by another process."""
         return Run(self, session_id, run_id)
 
     def run_code(self, language: str, code: Optional[str] = None, *, files: Optional[Mapping[str, str]] = None,
                  cases: Optional[Iterable[AnyCase]] = None, command: Optional[str] = None,
                  assets: Union[None, Mapping[str, Content], Sequence[Mapping[str, Any]]] = None,
                  deadline: Optional[float] = None) -> list[CaseResult]:
-        """Compiles a program where it must be, and runs it on each case; one without input if there are no cases. A
-        program that cannot be compiled is a `compilation_error` in each case. `command` runs alone, without compiling.
+        """Compile a program if its language needs that, and run it on each case; without cases, run it once without
+        input. If the program cannot be compiled, each case is a `compilation_error`. If `command` is given, only that
+        command runs, and nothing is compiled.
 
         >>> [each.passed for each in client.run_code("python", "print(int(input()) ** 2)",     # doctest: +SKIP
         ...                                          cases=[cloche.Case("3", "9"), cloche.Case("4", "16")])]
@@ -144,7 +149,7 @@ class Client(ClientBase):
     # Sessions
 
     def sessions(self, tenant: Optional[str] = None) -> list[SessionInfo]:
-        """Those of the caller; of all tenants, for an admin who names none."""
+        """List the sessions of the caller; for an admin who names no tenant, those of all tenants."""
         return self._send(self._calls.sessions(tenant))
 
     def session(self, session_id: str) -> SessionInfo:
@@ -153,20 +158,22 @@ class Client(ClientBase):
     def create_session(self, session_id: str, *, profile: Optional[str] = None, env: Optional[Mapping[str, str]] = None,
                        secrets: Optional[Sequence[str]] = None, limits: Optional[Mapping[str, Any]] = None,
                        idle_timeout: Optional[float] = None) -> SessionInfo:
-        """`limits` are `memory`, `cpus`, `pids`, `file_size`, `open_files`; `secrets` are names of the server's
-        that list the tenant, and `profile` is one that it may use: `SandboxNotFoundError` otherwise."""
+        """Create a session. `limits` are `memory`, `cpus`, `pids`, `file_size`, `open_files`. `secrets` are names in
+        the server's configuration that list the tenant, and `profile` is one that the tenant may use; otherwise raises
+        `SandboxNotFoundError`.
+        """
         return self._send(self._calls.create_session(session_id, profile=profile, env=env, secrets=secrets,
                                                      limits=limits, idle_timeout=idle_timeout))
 
     def end_session(self, session_id: str, mode: str = "cut") -> None:
-        """`cut`: calls under way fail; `wait`: they finish first."""
+        """End a session. With `cut`, calls in progress fail; with `wait`, they finish first."""
         self._send(self._calls.end_session(session_id, mode))
 
     def contexts(self, session_id: str) -> list[ContextInfo]:
         return self._send(self._calls.contexts(session_id))
 
     def create_context(self, session_id: str, name: str, language: str = "python") -> ContextInfo:
-        """Not needed: the first call that names a context makes it."""
+        """Create a context. You rarely need this: the first call that names a context creates it."""
         return self._send(self._calls.create_context(session_id, name, language))
 
     def restart_context(self, session_id: str, name: str) -> ContextInfo:
@@ -179,17 +186,19 @@ class Client(ClientBase):
 
     def read(self, path: str, *, session_id: str, offset: Optional[int] = None, limit: Optional[int] = None,
              encoding: Optional[str] = None) -> Text:
-        """Lines of a text file: `limit` (2000) of them from line `offset` (0) on. A `str` that says where it ends."""
+        """Read lines of a text file: `limit` (2000) lines from line `offset` (0) on. Returns a `str` that knows its
+        position in the file.
+        """
         return self._send(self._calls.read(session_id, path, offset=offset, limit=limit, encoding=encoding))
 
     def read_binary(self, path: str, *, session_id: str, offset: Optional[int] = None,
                     length: Optional[int] = None) -> Binary:
-        """Bytes of a file, at most 16 MiB; `download` has no limit."""
+        """Read bytes of a file, at most 16 MiB; `download` has no limit."""
         return self._send(self._calls.read_binary(session_id, path, offset=offset, length=length))
 
     def write(self, path: str, content: Content, *, session_id: str, mode: Union[int, str, None] = None,
               append: bool = False) -> int:
-        """Writes text or bytes; directories are made. The file's size."""
+        """Write text or bytes; missing directories are created. Returns the size of the file."""
         return self._send(self._calls.write(session_id, path, content, mode, append))
 
     def grep(self, pattern: str, *, session_id: str, path: Optional[str] = None, glob: Optional[str] = None,
@@ -204,44 +213,48 @@ class Client(ClientBase):
                                            exclude=exclude))
 
     def stat(self, path: str, *, session_id: str, follow: Optional[bool] = None) -> FileStat:
-        """What a path is; with `follow=False` a link itself."""
+        """Describe a path; with `follow=False`, describe a link itself."""
         return self._send(self._calls.stat(session_id, path, follow))
 
     def delete(self, path: str, *, session_id: str, recursive: Optional[bool] = None,
                missing_ok: Optional[bool] = None) -> int:
-        """Removes a file, an empty directory, or with `recursive` a tree. How many names were removed."""
+        """Delete a file, an empty directory, or with `recursive` a tree. Returns the number of deleted names."""
         return self._send(self._calls.delete(session_id, path, recursive=recursive, missing_ok=missing_ok))
 
     def move(self, path: str, to: str, *, session_id: str, overwrite: Optional[bool] = None,
              parents: Optional[bool] = None) -> None:
-        """Gives a file or directory another name. One that is taken is refused, unless `overwrite`."""
+        """Rename or move a file or directory. Raises an error if the new name is taken, unless `overwrite`."""
         self._send(self._calls.move(session_id, path, to, overwrite=overwrite, parents=parents))
 
     def mkdir(self, path: str, *, session_id: str, parents: Optional[bool] = None,
               mode: Union[int, str, None] = None) -> bool:
-        """Makes a directory; with `parents` those above it too, and what is there already is fine. Whether one was
-        made."""
+        """Create a directory; with `parents` also its parents, and an existing directory is no error. Returns whether a
+        directory was created.
+        """
         return self._send(self._calls.mkdir(session_id, path, parents=parents, mode=mode))
 
     def edit(self, path: str, old: Content, new: Content, *, session_id: str, replace_all: Optional[bool] = None,
              expected: Optional[int] = None) -> Edited:
-        """Replaces an exact text, which must occur once, `expected` times, or with `replace_all` at least once."""
+        """Replace an exact text, which must occur once, `expected` times, or with `replace_all` at least once."""
         return self._send(self._calls.edit(session_id, path, old, new, replace_all=replace_all, expected=expected))
 
     def copy_in(self, files: Union[Mapping[str, Content], AnyPath], to: str = ".", *, session_id: str) -> Copied:
-        """All of the files or none: a map of paths to contents; or a file or directory of this machine, which is called
-        `to` in the workspace, `.` being the workspace itself for a directory, and a file's own name."""
+        """Copy files into the workspace, all of them or none. The source is a map of paths to contents, or a file or
+        directory of this machine with the name `to` in the workspace. The default for `to` is `.`, the workspace
+        itself, for a directory, and its own name for a file.
+        """
         return self._send(self._copy_in_call(session_id, files, to))
 
     def copy_out(self, path: str = ".", to: AnyPath = ".", *, session_id: str) -> Unpacked:
-        """Files and directories of the workspace into a directory of this machine. Links are left out and named."""
+        """Copy files and directories of the workspace into a directory of this machine. Links are left out and listed.
+        """
         call = self._calls.copy_out(session_id, path)
         deadline = Deadline(call.time_allowed(self._transport.timeout))
         with self._transport.open(call, deadline=deadline) as answer:
             return unpack(answer.pieces(deadline), to)
 
     def download(self, path: str, to: AnyPath, *, session_id: str) -> pathlib.Path:
-        """One file of any size, written as `to`, or below it if that is a directory."""
+        """Download one file of any size to `to`, or into it if it is a directory."""
         place = place_of_download(path, to)
         self._download(session_id, path, place)
         return place
@@ -249,32 +262,34 @@ class Client(ClientBase):
     # Terminal and leases
 
     def terminal(self, session_id: str, command: Optional[str] = None, rows: int = 24, cols: int = 80) -> Terminal:
-        """A shell, or a command, on a terminal."""
+        """Start a shell, or a command, on a terminal."""
         return Terminal(self._transport, self._terminal_target(session_id, command, rows, cols))
 
     def lease(self, language: str) -> Lease:
-        """A sandbox of the language's pool. At the pool's limit raises `SandboxResourceError`."""
+        """Lease a sandbox from the pool of the language. Raises `SandboxResourceError` at the limit of the pool."""
         return Lease(self, language, *self._send(service_calls.lend(language)))
 
     # The service
 
     def stats(self) -> dict[str, Any]:
-        """The figures of each pool."""
+        """Return the figures of each pool."""
         return self._send(service_calls.stats())
 
     def health(self) -> bool:
         return self._send(service_calls.health())
 
     def ready(self) -> Readiness:
-        """True when every pool is warm; else says which are not, and why."""
+        """Return whether every pool is warm; if not, the result says which pools are not, and why."""
         return self._send(service_calls.ready())
 
     def access(self) -> dict[str, Any]:
-        """Which tenants may use which profile, secret and language; for admins. Names, never values."""
+        """Return which tenants may use which profile, secret and language; for admins. The result has names, never
+        values.
+        """
         return self._send(service_calls.access())
 
     def metrics(self) -> str:
-        """In the text form of Prometheus."""
+        """Return the metrics in the text format of Prometheus."""
         return self._send(service_calls.metrics())
 
     # For the other classes of this package

@@ -1,4 +1,4 @@
-"""What the sync and the async client have in common."""
+"""The common part of the sync and the async client."""
 from __future__ import annotations
 
 import pathlib
@@ -15,7 +15,7 @@ _SHELLS = ("bash", "sh", "shell")
 
 
 class ClientBase:
-    """Makes calls; those who inherit send them."""
+    """Creates calls; subclasses send them."""
 
     _artifact_class: Any = None
 
@@ -39,7 +39,7 @@ class ClientBase:
 
     def _any_call(self, text: str, language: str, session_id: str, deadline: Optional[float],
                   **fields: Any) -> Call[Result]:
-        """Of a shell the text is a line of it, of others it is code."""
+        """Create a run. For a shell the text is a command line, otherwise it is code."""
         if language in _SHELLS:
             return self._bash_call(text, session_id, deadline, **fields)
         return self._execute_call(text, language, session_id, deadline, **fields)

@@ -1,4 +1,4 @@
-"""One connection to the service: http.client over TCP, TLS or a unix socket, each wait of it bounded by a deadline."""
+"""One connection to the service: http.client over TCP, TLS or a unix socket; a deadline bounds every wait."""
 from __future__ import annotations
 
 import http.client
@@ -15,7 +15,7 @@ from .deadline import Deadline
 
 
 class _DeadlineReader(io.RawIOBase):
-    """Reads a socket; each read ends by the connection's deadline, so that all of them together do."""
+    """Reads a socket. Every read ends at the connection's deadline, and so do all of them together."""
 
     def __init__(self, raw: Any, sock: socket.socket, connection: "Connection") -> None:
         self._raw, self._sock, self._connection = raw, sock, connection
@@ -34,7 +34,7 @@ class _DeadlineReader(io.RawIOBase):
 
 
 class _DeadlineSocket:
-    """What http.client uses of a socket."""
+    """The part of a socket that http.client uses."""
 
     def __init__(self, sock: socket.socket, connection: "Connection") -> None:
         self.sock, self._connection = sock, connection
@@ -53,7 +53,7 @@ class _DeadlineSocket:
 
 
 class Connection(http.client.HTTPConnection):
-    """Used by one thread at a time. What goes wrong is an OSError or an http.client.HTTPException."""
+    """A connection for one thread at a time. Failures are an OSError or an http.client.HTTPException."""
 
     def __init__(self, address: Address, tls: Optional[ssl.SSLContext]) -> None:
         super().__init__(address.host or "localhost", address.port or 80)
@@ -86,7 +86,7 @@ class Connection(http.client.HTTPConnection):
         return self.sock.sock  # type: ignore[union-attr]
 
     def is_stale(self, longest_idle: float) -> bool:
-        """The server has hung up, or may be about to."""
+        """Return whether the server has closed the connection, or may be about to."""
         if time.monotonic() - self.idle_since > longest_idle:
             return True
         try:
@@ -97,7 +97,7 @@ class Connection(http.client.HTTPConnection):
             return True
 
     def write_request(self, call: Call[Any], headers: Mapping[str, str]) -> None:
-        """A server that refuses what is being sent hangs up: its answer may be there all the same."""
+        """Send a request. A server that rejects it closes the connection, but its response may be available."""
         self.putrequest(call.method, self._address.prefix + call.target, skip_host=True, skip_accept_encoding=True)
         self.putheader("Host", self._address.host_header)
         for name, value in {**headers, **call.headers}.items():
@@ -115,7 +115,7 @@ class Connection(http.client.HTTPConnection):
             pass
 
     def cut(self) -> None:
-        """Closes at once: the server sees that nobody waits any more."""
+        """Close at once, so that the server notices that the client has left."""
         wrapped = self.sock
         if wrapped is not None:
             try:

@@ -1,4 +1,4 @@
-"""A moment until which something must be done."""
+"""A time by which something must be done."""
 from __future__ import annotations
 
 import time
@@ -15,7 +15,7 @@ class Deadline:
         self._end = None if seconds is None else time.monotonic() + seconds
 
     def left(self) -> Optional[float]:
-        """Seconds, more than 0; None when there is no end. Raises when there are none left."""
+        """Return the remaining seconds, more than 0, or None if there is no end. Raises if no time is left."""
         if self._end is None:
             return None
         left = self._end - time.monotonic()
@@ -25,4 +25,4 @@ class Deadline:
 
     def error(self) -> SandboxTimeoutError:
         span = "in time" if self.seconds is None else f"within {self.seconds:g} s"
-        return SandboxTimeoutError(f"the service did not answer {span}", code="timeout")
+        return SandboxTimeoutError(f"the service did not respond {span}", code="timeout")

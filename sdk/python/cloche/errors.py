@@ -1,4 +1,4 @@
-"""What the package raises. How a program ended is never raised: that is a `Result`."""
+"""The exceptions of the package. How a program ended is never an exception, but a `Result`."""
 from __future__ import annotations
 
 import json
@@ -8,8 +8,8 @@ from typing import Optional
 class SandboxError(Exception):
     """Cloche could not do its work.
 
-    `code` is the service's own word (`not_found`, `limit_reached`, ...), `status` the HTTP status, `request_id` what
-    the service's log knows the call by; each is None where there is none. `retry_after` is in seconds.
+    `code` is the error code of the service (`not_found`, `limit_reached`, ...), `status` the HTTP status, `request_id`
+    the id of the request in the service's log. Each is None if it is not known. `retry_after` is in seconds.
     """
 
     def __init__(self, message: str, *, code: Optional[str] = None, status: Optional[int] = None,
@@ -27,27 +27,27 @@ class SandboxTimeoutError(SandboxError):
 
 
 class SandboxResourceError(SandboxError):
-    """A quota, a pool, a disk or another limit is used up."""
+    """A quota, a pool, a disk or another limit is exhausted."""
 
 
 class SandboxNotFoundError(SandboxError):
-    """The named session, file, run or lease is not there."""
+    """The named session, file, run or lease does not exist."""
 
 
 class SandboxArgumentError(SandboxError):
-    """The call makes no sense as it is: a bad path, an absurd limit."""
+    """An argument is invalid: a bad path, an impossible limit."""
 
 
 class SandboxLostError(SandboxError):
-    """The sandbox died or was destroyed meanwhile."""
+    """The sandbox died or was destroyed in the meantime."""
 
 
 class SandboxUnavailableError(SandboxError):
-    """The service, its host or its engine cannot do it, or does not answer."""
+    """The service, its host or its engine does not support the call, or does not respond."""
 
 
 class SandboxPermissionError(SandboxError):
-    """The caller is not known, or may not do this."""
+    """The caller is unknown, or may not do this."""
 
 
 _BY_CODE: dict[str, type[SandboxError]] = {
@@ -82,13 +82,13 @@ _BY_STATUS: dict[int, type[SandboxError]] = {
 
 def error_for(message: str, *, code: Optional[str] = None, status: Optional[int] = None,
               request_id: Optional[str] = None, retry_after: Optional[float] = None) -> SandboxError:
-    """The error of the kind that the code says, else the status."""
+    """Return the error for a code, otherwise for a status."""
     kind = _BY_CODE.get(code or "", _BY_STATUS.get(status or 0, SandboxError))
     return kind(message, code=code, status=status, request_id=request_id, retry_after=retry_after)
 
 
 def error_from_answer(status: int, headers: dict[str, str], body: bytes) -> SandboxError:
-    """What an answer of the service means that is no success. `headers` have names in lower case."""
+    """Return the error of an unsuccessful response. `headers` have names in lower case."""
     message, code, request_id = "", None, headers.get("x-request-id")
     try:
         told = json.loads(body.decode("utf-8"))
@@ -105,5 +105,5 @@ def error_from_answer(status: int, headers: dict[str, str], body: bytes) -> Sand
         retry_after = float(headers["retry-after"])
     except (KeyError, ValueError):
         retry_after = None
-    return error_for(message or f"the service answered {status}", code=code, status=status, request_id=request_id,
+    return error_for(message or f"the service returned {status}", code=code, status=status, request_id=request_id,
                      retry_after=retry_after)

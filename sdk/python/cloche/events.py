@@ -1,4 +1,4 @@
-"""Server-sent events, decoded from bytes as they come, and what they say of a run."""
+"""Decode server-sent events while they arrive, and interpret them as events of a run."""
 from __future__ import annotations
 
 import json
@@ -21,7 +21,7 @@ class RawEvent:
 
 
 class EventDecoder:
-    """Takes bytes in any pieces; gives the events that are complete."""
+    """Accepts bytes in any pieces and yields complete events."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -56,7 +56,7 @@ class EventDecoder:
 
 
 class RunFollower:
-    """What is known of a run that is followed by its events, over as many connections as it takes."""
+    """The state of a run that is followed by its events, over any number of connections."""
 
     def __init__(self, make_artifact: ArtifactMaker) -> None:
         self._make_artifact = make_artifact
@@ -68,7 +68,7 @@ class RunFollower:
         self.told: dict[str, Any] = {}
 
     def take(self, raw: RawEvent) -> Optional[Event]:
-        """The event; None for one that tells nothing new. Raises what an `error` event says."""
+        """Return the event, or None if it has nothing new. Raises the error of an `error` event."""
         told = json.loads(raw.data)
         self.last_id = raw.id or self.last_id
         if raw.name == "run":

@@ -1,4 +1,4 @@
-"""What calls about files give back."""
+"""Results of calls about files."""
 from __future__ import annotations
 
 import base64
@@ -9,8 +9,9 @@ Json = Mapping[str, Any]
 
 
 class Text(str):
-    """Lines of a file, and where they stand in it. `truncated`: there is more, from line `next_offset` on if that is
-    not None; `cut_lines` were longer than 1 MiB."""
+    """Lines of a file, and their position in it. `truncated`: there are more, from line `next_offset` on if that is not
+    None. `cut_lines` is the number of lines that were longer than 1 MiB.
+    """
 
     path: str
     offset: int
@@ -31,7 +32,7 @@ class Text(str):
 
 
 class Binary(bytes):
-    """Bytes of a file. `size` is the whole file's; `truncated`: there is more of what was asked for."""
+    """Bytes of a file. `size` is that of the whole file. `truncated`: there are more of the requested bytes."""
 
     path: str
     offset: int
@@ -50,7 +51,7 @@ class Binary(bytes):
 
 @dataclass(frozen=True)
 class Match:
-    """A line that a pattern was found in; lines count from 1 as editors do."""
+    """A line that matches a pattern. Lines are counted from 1, as editors do."""
 
     path: str
     line: int
@@ -61,7 +62,7 @@ class Match:
 
 
 class Matches(list):
-    """Of `grep`: a list of `Match`, and what was looked at."""
+    """The result of `grep`: a list of `Match`, and counts of the searched files."""
 
     truncated: bool = False
     files_searched: int = 0
@@ -83,7 +84,7 @@ class Matches(list):
 
 @dataclass(frozen=True)
 class Entry:
-    """`type` is file, directory, symlink, fifo, socket, device or other."""
+    """An entry of a directory. `type` is file, directory, symlink, fifo, socket, device or other."""
 
     path: str
     type: str
@@ -91,7 +92,7 @@ class Entry:
 
 
 class Paths(list):
-    """Of `glob`: a list of paths as text; `entries` says more of each."""
+    """The result of `glob`: a list of paths as text; `entries` has details of each."""
 
     truncated: bool = False
     entries: Sequence[Entry] = ()
@@ -106,8 +107,9 @@ class Paths(list):
 
 @dataclass(frozen=True)
 class FileStat:
-    """What a path is. `type` as of `Entry`, `mode` the permission bits, `modified` in UTC, `link_target` of a symlink
-    that was not followed."""
+    """The description of a path. `type` is as in `Entry`, `mode` has the permission bits, `modified` is in UTC,
+    `link_target` is for a symlink that was not followed.
+    """
 
     path: str
     type: str
@@ -126,7 +128,7 @@ class FileStat:
 
 @dataclass(frozen=True)
 class Edited:
-    """How many occurrences an edit replaced, and the size of the file."""
+    """The number of occurrences that an edit replaced, and the size of the file."""
 
     replaced: int
     size: int
@@ -134,7 +136,7 @@ class Edited:
 
 @dataclass(frozen=True)
 class Copied:
-    """What a copy wrote: so many `files` and `bytes`."""
+    """The numbers of `files` and `bytes` that a copy wrote."""
 
     files: int
     bytes: int

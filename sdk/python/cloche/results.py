@@ -1,4 +1,4 @@
-"""What calls give back: how a program ended, what it left, what there is in a session."""
+"""Results of calls: how a program ended, its artifacts, and the content of a session."""
 from __future__ import annotations
 
 import base64
@@ -13,14 +13,14 @@ ArtifactMaker = Callable[[Json], Any]
 
 
 def bytes_in(told: Json, name: str) -> bytes:
-    """The bytes behind a text: as they were, also where they are not UTF-8."""
+    """Return the original bytes of a text, even if they are not UTF-8."""
     encoded = told.get(name + "_base64")
     return base64.b64decode(encoded) if encoded is not None else str(told.get(name, "")).encode("utf-8")
 
 
 @dataclass(frozen=True)
 class ArtifactInfo:
-    """A file that a run made or changed. `path` is below the workspace."""
+    """A file that a run created or changed. `path` is relative to the workspace."""
 
     path: str
     name: str
@@ -35,7 +35,7 @@ class ArtifactInfo:
 
 @dataclass(frozen=True)
 class CompileResult:
-    """What the compiler said."""
+    """The output of the compiler."""
 
     stdout: str
     stderr: str
@@ -45,7 +45,7 @@ class CompileResult:
 
 @dataclass(frozen=True)
 class ContextError:
-    """What a call in a Python context raised."""
+    """An exception in a Python context."""
 
     name: str
     message: str
@@ -53,7 +53,7 @@ class ContextError:
 
 
 class ProgramError(SandboxError):
-    """Raised by `Result.check()` alone: the program did not succeed. `result` says how it ended."""
+    """The program did not succeed; `result` says how it ended. Only `Result.check()` raises this error."""
 
     def __init__(self, result: "Result") -> None:
         words = [result.reason, result.stderr.strip()[-500:]]
@@ -64,8 +64,8 @@ class ProgramError(SandboxError):
 
 @dataclass(frozen=True)
 class Result:
-    """How a run ended. `category` is success, runtime_error, timeout, compilation_error or system_error, and `cause`
-    says more: exit_code, signal, memory, output, wall, cpu, not_started, lost.
+    """How a run ended. `category` is success, runtime_error, timeout, compilation_error or system_error. `cause` gives
+    details: exit_code, signal, memory, output, wall, cpu, not_started, lost.
 
     >>> result = client.execute("print(6 * 7)", session_id="s1")    # doctest: +SKIP
     >>> result.ok, result.stdout                                    # doctest: +SKIP
@@ -104,7 +104,7 @@ class Result:
         return self.category == "success" and self.cause == "none"
 
     def check(self) -> "Result":
-        """Itself, if the program succeeded; else raises `ProgramError`."""
+        """Return the result itself if the program succeeded; otherwise raise `ProgramError`."""
         if not self.ok:
             raise ProgramError(self)
         return self
@@ -112,7 +112,7 @@ class Result:
     @classmethod
     def from_json(cls, told: Json, make_artifact: ArtifactMaker, stdout: Optional[bytes] = None,
                   stderr: Optional[bytes] = None) -> "Result":
-        """`stdout` and `stderr` stand in where the JSON has none, as at the end of a stream."""
+        """Create a result from JSON. `stdout` and `stderr` are used if the JSON has none, as at the end of a stream."""
         out = bytes_in(told, "stdout") if stdout is None else stdout
         err = bytes_in(told, "stderr") if stderr is None else stderr
         compiled, error = told.get("compile"), told.get("error")
@@ -134,7 +134,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Event:
-    """Of a run that is followed. `kind` is `run` (the first), `stdout`, `stderr`, `artifact` or `result` (the last)."""
+    """An event of a run. `kind` is `run` (the first), `stdout`, `stderr`, `artifact` or `result` (the last)."""
 
     kind: str
     id: str
@@ -145,13 +145,13 @@ class Event:
 
     @property
     def text(self) -> str:
-        """What was printed. A character is never cut in two unless the program did so."""
+        """The output as text. A character is never split, unless the program did so."""
         return self.data.decode("utf-8", "replace")
 
 
 @dataclass(frozen=True)
 class RunInfo:
-    """A run as the service lists it. `language` is None when nobody knows it any more."""
+    """A run as the service lists it. `language` is None if it is no longer known."""
 
     run_id: str
     state: str
@@ -176,7 +176,7 @@ class RunInfo:
 
 @dataclass(frozen=True)
 class Output:
-    """A piece of what a run printed. Ask for the next one at `next_offset`."""
+    """A piece of the output of a run. The next piece starts at `next_offset`."""
 
     data: bytes
     next_offset: int
@@ -189,7 +189,7 @@ class Output:
 
 @dataclass(frozen=True)
 class SessionInfo:
-    """`state` is `live`, `lost` or another word of the service; times are UTC, as text."""
+    """A session. `state` is `live`, `lost` or another state of the service; times are UTC, as text."""
 
     tenant_id: str
     session_id: str
@@ -225,7 +225,7 @@ class ContextInfo:
 
 @dataclass(frozen=True)
 class Readiness:
-    """`lacks` maps pools that are not warm to the reason. True when ready."""
+    """Whether the service is ready. `lacks` maps pools that are not warm to the reason."""
 
     ready: bool
     lacks: dict[str, str]

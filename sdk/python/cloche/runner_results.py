@@ -1,4 +1,4 @@
-"""Test cases and their verdicts, and what a lease gives back."""
+"""Test cases and their verdicts, and results of leases."""
 from __future__ import annotations
 
 import base64
@@ -10,8 +10,9 @@ Json = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Case:
-    """Input of a program, as lines or as text (which ends with a line end, made up where it is missing), and what it
-    should print, if that is known."""
+    """The input of a program, as lines or as text (a missing line end is added), and the expected output, if it is
+    known.
+    """
 
     input: Union[str, Sequence[str]] = ()
     expected: Optional[str] = None
@@ -24,7 +25,9 @@ class Case:
 
 
 def same_lines(one: str, other: str) -> bool:
-    """As the service's `trimmed` checker: without white space at the ends of lines, or empty lines at the end."""
+    """Compare as the service's `trimmed` checker does: without white space at the ends of lines, and without empty
+    lines at the end.
+    """
     def trimmed(text: str) -> list[str]:
         lines = [line.rstrip() for line in text.split("\n")]
         while lines and not lines[-1]:
@@ -35,8 +38,9 @@ def same_lines(one: str, other: str) -> bool:
 
 @dataclass(frozen=True)
 class CaseResult:
-    """`category` is as in `Result`. `output` is stdout, then a line feed and stderr, without what is empty. `passed`: a
-    success, with the stdout that was expected where one was given."""
+    """The result of a test case. `category` is as in `Result`. `output` is stdout, a line feed and stderr; empty parts
+    are left out. `passed`: the program succeeded and, if a stdout was expected, printed it.
+    """
 
     output: str
     category: str
@@ -80,7 +84,7 @@ class CommandResult:
 
 @dataclass(frozen=True)
 class AppResponse:
-    """What a server inside a sandbox answered."""
+    """The response of a server in a sandbox."""
 
     status_code: int
     text: str
@@ -95,7 +99,7 @@ class AppResponse:
 
 @dataclass(frozen=True)
 class LeaseFile:
-    """A file of a lease. `text` and `encoding` are None where it is no text."""
+    """A file of a lease. `text` and `encoding` are None if it is not text."""
 
     path: str
     content: bytes

@@ -1,4 +1,4 @@
-"""A session as an object: made when it is needed, ended when it is left."""
+"""A session as an object, created on first use and ended by `close`."""
 from __future__ import annotations
 
 import pathlib
@@ -18,9 +18,9 @@ from .terminal import Terminal
 
 
 class Sandbox:
-    """A sandbox with a workspace of its own. It is made by the first call, with the options given, and ends with the
-    `with` block unless `keep`. Without `session_id` it has a name that nobody else uses; with one and without options
-    it is the session that is there, if one is. Without `client` it calls `Client()`.
+    """A sandbox with its own workspace. The first call creates it with the given options. It ends with the `with`
+    block, unless `keep` is set. Without `session_id` it has a unique name. With a `session_id` and no options it is the
+    existing session of that name, if there is one. Without `client` it uses `Client()`.
 
     >>> from cloche import Sandbox
     >>> with Sandbox() as sandbox:                                       # doctest: +SKIP
@@ -50,7 +50,7 @@ class Sandbox:
     # Runs
 
     def run(self, code: str, language: str = "python", **options: Any) -> Result:
-        """Code, or with language `bash` a line of shell; options are those of `Client.execute`."""
+        """Run code, or with language `bash` a shell command line. The options are those of `Client.execute`."""
         if language in ("bash", "sh", "shell"):
             return self.bash(code, **options)
         return self.execute(code, language, **options)
@@ -71,8 +71,9 @@ class Sandbox:
         return self._ready().terminal(self.session_id, command, rows, cols)
 
     def artifacts(self, save_to: Optional[AnyPath] = None) -> list[Any]:
-        """The files that `run`, `execute` and `bash` made or changed here so far, the latest state of each; saved below
-        a directory, if one is named."""
+        """Return the files that `run`, `execute` and `bash` created or changed so far, each in its latest state. With
+        `save_to`, also save them below that directory.
+        """
         found = list(self._artifacts.values())
         if save_to is not None:
             for each in found:
@@ -118,11 +119,11 @@ class Sandbox:
         return self._ready().copy_out(path, to, session_id=self.session_id)
 
     def upload(self, source: AnyPath, to: str = ".") -> Copied:
-        """A file or a directory of this machine; see `Client.copy_in`."""
+        """Upload a file or a directory of this machine; see `Client.copy_in`."""
         return self.copy_in(pathlib.Path(source), to)
 
     def download(self, path: str, to: AnyPath = ".") -> pathlib.Path:
-        """One file; see `Client.download`. Whole directories: `copy_out`."""
+        """Download one file; see `Client.download`. For directories use `copy_out`."""
         return self._ready().download(path, to, session_id=self.session_id)
 
     # The session itself
@@ -131,12 +132,12 @@ class Sandbox:
         return self._ready().session(self.session_id)
 
     def start(self) -> "Sandbox":
-        """Makes it now, instead of by the first call."""
+        """Create the session now, not at the first call."""
         self._ready()
         return self
 
     def close(self) -> None:
-        """Ends the session, unless it is kept or was never made."""
+        """End the session, unless `keep` is set or it was never created."""
         try:
             if self._used and not self.keep:
                 self._used = False

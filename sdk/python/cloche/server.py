@@ -1,4 +1,4 @@
-"""A private server for one script: nothing to set up, and nothing left when the script is gone."""
+"""A private server for one script: it needs no set-up, and leaves nothing when the script ends."""
 from __future__ import annotations
 
 import atexit
@@ -39,11 +39,13 @@ exit "$code"
 
 
 def find_program(program: Optional[str] = None) -> str:
-    """The `cloche` command: the one given, `$CLOCHE_PROGRAM`, the one in PATH, else what this repository built."""
+    """Find the `cloche` command: the one given, `$CLOCHE_PROGRAM`, the one in PATH, otherwise the build of this
+    repository.
+    """
     for given, what in ((program, "program"), (os.environ.get("CLOCHE_PROGRAM"), "$CLOCHE_PROGRAM")):
         if given:
             if not os.access(given, os.X_OK) or os.path.isdir(given):
-                raise SandboxUnavailableError(f"{what} is {given!r}, which is no program that can be run")
+                raise SandboxUnavailableError(f"{what} is {given!r}, which is not an executable program")
             return os.path.abspath(given)
     found = shutil.which("cloche")
     if found:
@@ -52,19 +54,19 @@ def find_program(program: Optional[str] = None) -> str:
     for built in ("build/cloche", "build/dev/cloche", "build/release/cloche"):
         if os.access(repository / built, os.X_OK):
             return str(repository / built)
-    raise SandboxUnavailableError("the program `cloche` is not found: install it (`make install`), put it in PATH, or "
-                                  "name it by $CLOCHE_PROGRAM or cloche.start(program=...)")
+    raise SandboxUnavailableError("the program `cloche` was not found: install it (`make install`), put it in PATH, or "
+                                  "set $CLOCHE_PROGRAM or cloche.start(program=...)")
 
 
 def _environment() -> dict[str, str]:
-    """Without what would make another server of it."""
+    """Return the environment without variables that would change the server."""
     kept = ("SANDBOX_WORKER_IMAGE",)
     return {name: value for name, value in os.environ.items()
             if name in kept or not name.startswith(("CLOCHE_", "SANDBOX_", "E2B_"))}
 
 
 class Server:
-    """A server that runs; see `start`. `url` is its address."""
+    """A running server; see `start`. `url` is its address."""
 
     def __init__(self, command: list[str], directory: pathlib.Path, socket: pathlib.Path, timeout: float) -> None:
         self.url = f"unix:{socket}"
@@ -88,29 +90,30 @@ class Server:
 
     @property
     def pid(self) -> int:
-        """Of the process group that the server is in."""
+        """The id of the server's process group."""
         return self._process.pid
 
     def client(self, **options: Any) -> Client:
-        """A client of this server; options are those of `Client`."""
+        """Create a client of this server; the options are those of `Client`."""
         return Client(self.url, **{"token": "", **options})
 
     def sandbox(self, session_id: Optional[str] = None, **options: Any) -> Sandbox:
-        """A sandbox of this server; options are those of `Sandbox`."""
+        """Create a sandbox of this server; the options are those of `Sandbox`."""
         made = Sandbox(self.client(), session_id, **options)
         made._owns_client = True
         return made
 
     def log(self) -> str:
-        """What the server has logged, the last of it."""
+        """Return the last part of the server's log."""
         if self._log.closed:
             return ""
         size = os.fstat(self._log.fileno()).st_size
         return os.pread(self._log.fileno(), 65536, max(0, size - 65536)).decode("utf-8", "replace")
 
     def stop(self) -> None:
-        """Ends the server with all its sandboxes, and removes its directory. Does nothing when called again, or in a
-        child of the process that started it."""
+        """Stop the server with all its sandboxes, and remove its directory. Has no effect when called again, or in a
+        child of the process that started the server.
+        """
         if os.getpid() != self._owner or self._log.closed:
             return
         atexit.unregister(self.stop)
@@ -162,26 +165,26 @@ class Server:
 def start(backend: str = "oci", config: Union[None, str, "os.PathLike[str]", Mapping[str, Any]] = None, *,
           program: Optional[str] = None, docker_host: Optional[str] = None, log_level: str = "warn",
           timeout: float = START_SECONDS, **options: Any) -> Server:
-    """Starts a server of this script's own, on a unix socket that only this user can reach, with its own directories.
-    It ends with the script, also when that is killed.
+    """Start a private server, on a unix socket that only this user can reach, with its own directories. It ends with the
+    script, even if the script is killed.
 
-    `config` is a cloche.yml, or the same as a dictionary, to which `options` are added:
+    `config` is the path of a cloche.yml, or its content as a dictionary, to which `options` are added:
 
     >>> import cloche
     >>> with cloche.start(sessions={"most": 4}) as server, server.sandbox() as sandbox:    # doctest: +SKIP
     ...     print(sandbox.run("print('hello')").stdout)
     hello
 
-    Without any, there is a pool for sessions and one for each language that this host has; fewer start sooner:
+    By default there is a pool for sessions and one for each language of this host. Fewer pools start sooner:
     `start(profiles={"python": {"pool": {"pool_size": 1}}})`. The backend `oci` needs root.
     """
     if backend not in ("oci", "docker"):
-        raise SandboxArgumentError(f"backend is {backend!r}, and there are 'oci' and 'docker'", code="invalid_argument")
+        raise SandboxArgumentError(f"unknown backend {backend!r}; use 'oci' or 'docker'", code="invalid_argument")
     if backend == "oci" and os.geteuid() != 0:
-        raise SandboxPermissionError("the backend 'oci' makes sandboxes as root: run this as root, use "
-                                     "start(backend='docker'), or a server that runs already (cloche.Client(url))")
+        raise SandboxPermissionError("the backend 'oci' requires root: run this as root, use "
+                                     "start(backend='docker'), or use a running server (cloche.Client(url))")
     if config is not None and not isinstance(config, Mapping) and options:
-        raise SandboxArgumentError("options belong in the configuration file, when one is named",
+        raise SandboxArgumentError("options cannot be combined with a configuration file; write them into the file",
                                    code="invalid_argument")
     found = find_program(program)
     directory = pathlib.Path(tempfile.mkdtemp(prefix="cloche-"))
@@ -203,7 +206,7 @@ def _command(program: str, backend: str, directory: pathlib.Path,
     private = directory / "api"
     private.mkdir(mode=0o700)
     if len(os.fsencode(private / "socket")) > LONGEST_SOCKET:
-        raise SandboxArgumentError(f"{private} is too long for a socket: set TMPDIR to something shorter")
+        raise SandboxArgumentError(f"{private} is too long for a unix socket; set TMPDIR to a shorter path")
     if config is None or isinstance(config, Mapping):
         # Who leaves does not wait for what is under way.
         settings = {"drain_timeout": "1s", **(config or {}), **options}

@@ -1,4 +1,4 @@
-"""The calls about leases, test cases and the service itself, as values."""
+"""Calls about leases, test cases and the service itself, as values."""
 from __future__ import annotations
 
 import base64
@@ -45,7 +45,7 @@ def submission(language: str, code: Optional[str], files: Optional[Mapping[str, 
     if code is not None:
         name = _MAIN_FILES.get(language.lower())
         if name is None:
-            raise SandboxArgumentError(f"what is the main file of {language!r} called? Give files={{name: text}}",
+            raise SandboxArgumentError(f"the name of the main file of {language!r} is unknown; pass files={{name: text}}",
                                        code="invalid_argument")
         files = {name: code}
     return [{"filename": name, "content": text} for name, text in (files or {}).items()]
@@ -75,7 +75,7 @@ def run_code(language: str, code: Optional[str], files: Optional[Mapping[str, st
 # Leases
 
 def lend(language: str) -> Call[tuple[str, str]]:
-    """The id of the lease, and what the sandbox is called."""
+    """The id of the lease, and the name of the sandbox."""
     def read(answer: Answer) -> tuple[str, str]:
         if answer.status == 400:
             raise SandboxResourceError(str(answer.json().get("detail")), code="limit_reached", status=400,

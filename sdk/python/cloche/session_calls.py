@@ -1,4 +1,4 @@
-"""The calls about sessions, runs, contexts and files, as values."""
+"""Calls about sessions, runs, contexts and files, as values."""
 from __future__ import annotations
 
 import base64
@@ -56,8 +56,9 @@ def check_text(value: Any, what: str) -> str:
 
 
 class SessionCalls:
-    """Calls in the name of a tenant. Without one, the service takes the caller's own; paths need its name, which is
-    learned from answers that say it, and is `default` until then."""
+    """Calls for a tenant. Without a name, the service uses the caller's own tenant. Paths need its name, which is
+    learned from responses that contain it, and is `default` until then.
+    """
 
     def __init__(self, tenant: Optional[str]) -> None:
         self.tenant = tenant
@@ -103,7 +104,7 @@ class SessionCalls:
 
     def run(self, kind: str, text: str, session_id: str, make_artifact: ArtifactMaker, *,
             fields: Mapping[str, Any], deadline: Optional[float]) -> Call[Result]:
-        """`kind` is `execute` or `bash`, whose text is code or a command."""
+        """Create a run. `kind` is `execute` or `bash`; the text is code or a command."""
         check_text(text, "code" if kind == "execute" else "command")
         fields = {**fields, "files": file_map(fields.get("files"))}
         given = input_fields(fields.pop("stdin", None))
@@ -118,7 +119,7 @@ class SessionCalls:
                     work_time=USUAL_RUN_SECONDS if limit is None else float(limit))
 
     def background(self, call: Call[Result], make_run: Callable[[str, Optional[Mapping[str, Any]]], Any]) -> Call[Any]:
-        """The run; with the answer that has its result, if it could not even be started."""
+        """Return the run; if it could not be started, also the response with its result."""
         def read(answer: Answer) -> Any:
             told = answer.json()
             self.learn(told)
@@ -186,7 +187,7 @@ class SessionCalls:
 
     def write(self, session_id: str, path: str, content: Content, mode: Union[int, str, None],
               append: bool) -> Call[int]:
-        """The file's size."""
+        """Returns the size of the file."""
         body = self._body(session_id, {"path": path, **content_fields(content), "mode": mode,
                                        "append": True if append else None})
         return Call("POST", "/write", lambda answer: int(answer.json()["size"]), json=body, idempotent=not append)
@@ -204,7 +205,7 @@ class SessionCalls:
                     json=self._body(session_id, {"path": path, "follow": follow}), idempotent=True)
 
     def delete(self, session_id: str, path: str, **options: Any) -> Call[int]:
-        """How many names were removed."""
+        """Returns the number of deleted names."""
         return Call("POST", "/delete", lambda answer: int(answer.json()["removed"]),
                     json=self._body(session_id, {"path": path, **options}))
 
@@ -212,7 +213,7 @@ class SessionCalls:
         return Call("POST", "/move", lambda _: None, json=self._body(session_id, {"path": path, "to": to, **options}))
 
     def mkdir(self, session_id: str, path: str, **options: Any) -> Call[bool]:
-        """Whether a directory was made."""
+        """Returns whether a directory was created."""
         return Call("POST", "/mkdir", lambda answer: bool(answer.json()["created"]),
                     json=self._body(session_id, {"path": path, **options}))
 
@@ -236,12 +237,12 @@ class SessionCalls:
         return Copied(answer.json()["files"], answer.json()["bytes"])
 
     def copy_out(self, session_id: str, path: str) -> Call[Any]:
-        """To be streamed."""
+        """The response is streamed."""
         return Call("GET", self.path(session_id, "/copy?" + urllib.parse.urlencode({"path": path})), lambda _: None,
                     headers={"Accept": "application/x-tar"}, work_time=240)
 
     def file(self, session_id: str, path: str) -> Call[bytes]:
-        """The bytes of a file, in one piece or to be streamed."""
+        """The bytes of a file, in one piece or streamed."""
         if path.startswith("/"):
             return Call("POST", "/read_binary", lambda answer: answer.body, headers={"Accept": BYTES},
                         json=self._body(session_id, {"path": path}), work_time=240)

@@ -1,4 +1,4 @@
-"""A run that is followed while it goes on."""
+"""Follow a run while it is running."""
 from __future__ import annotations
 
 import time
@@ -20,8 +20,8 @@ STOP_SECONDS = 10.0
 
 
 class Stream:
-    """An iterator of `Event`, to the run's end. A lost line is taken up again where it broke: nothing is missed,
-    nothing comes twice. Leaving it early (`close()`, the end of `with`, an exception) stops the run.
+    """An iterator of `Event`, until the run ends. After a lost connection it continues where it stopped: every event
+    arrives exactly once. Leaving it early (`close()`, the end of `with`, an exception) stops the run.
 
     >>> with client.stream("for i in range(3): print(i)", session_id="s1") as events:    # doctest: +SKIP
     ...     for event in events:
@@ -31,8 +31,9 @@ class Stream:
 
     def __init__(self, transport: Transport, calls: SessionCalls, session_id: str, call: Optional[Call[Any]],
                  follower: RunFollower, on_early_end: Optional[Callable[[str], None]] = None) -> None:
-        """`call` starts the run; without one, the follower knows which run is followed. `on_early_end` is given the run
-        that nobody follows any more; None: it goes on."""
+        """`call` starts the run; without it, the follower knows the run. `on_early_end` receives a run that is left
+        before its end; None: the run continues.
+        """
         self._transport, self._calls, self._session_id = transport, calls, session_id
         self._follower, self._on_early_end = follower, on_early_end
         self._answer: Optional[StreamedAnswer] = None
@@ -47,7 +48,7 @@ class Stream:
 
     @property
     def run_id(self) -> str:
-        """Known once the first event has come."""
+        """The id of the run; known after the first event."""
         return self._follower.run_id
 
     def __iter__(self) -> "Stream":
@@ -69,7 +70,7 @@ class Stream:
         return event
 
     def until_end(self) -> Result:
-        """Follows it to its end, and says how it ended."""
+        """Follow the run until it ends, and return how it ended."""
         for _ in self:
             pass
         if self.result is None:
@@ -77,7 +78,7 @@ class Stream:
         return self.result
 
     def close(self) -> None:
-        """Stops the run if it has not ended; does nothing when called again."""
+        """Stop the run if it has not ended. Further calls have no effect."""
         if self._closed:
             return
         self._closed = True
@@ -115,7 +116,7 @@ class Stream:
                 self._answer = None
 
     def _read(self) -> None:
-        """One piece of the answer; asks for it first where that is needed."""
+        """Read one piece of the response; send the request first if necessary."""
         self._deadline.left()
         if self._answer is None:
             self._come_back()
@@ -123,7 +124,7 @@ class Stream:
         try:
             piece = self._answer.read(Deadline(LONGEST_SILENCE))
         except SandboxTimeoutError:
-            raise LineLost("nothing was heard of the run for too long", sent=True) from None
+            raise LineLost("no event of the run arrived in time", sent=True) from None
         if not piece:
             raise LineLost("the events ended before the run did", sent=True)
         self._raw = self._decoder.feed(piece)

@@ -24,7 +24,7 @@ NORMAL_END = (1000).to_bytes(2, "big")
 
 
 def read_text_message(data: bytes) -> TerminalExit:
-    """What the service says of the program's end; raises if that is an error."""
+    """Return how the program ended, from a text message of the service; raise if the message is an error."""
     told: Mapping[str, Any] = json.loads(data.decode("utf-8"))
     if told.get("type") == "error":
         raise error_for(told["message"], code=told["code"])
@@ -32,8 +32,8 @@ def read_text_message(data: bytes) -> TerminalExit:
 
 
 class Terminal:
-    """Bytes both ways. Closing it ends the program. One thread may read while another one writes. Something must be
-    read every minute or so: a client that does not answer the service for two is taken for gone.
+    """A terminal: bytes in both directions. Closing it ends the program. One thread may read while another one writes.
+    Read at least once a minute: the service disconnects a client that does not respond to it for two minutes.
 
     >>> with client.terminal("s1") as terminal:                  # doctest: +SKIP
     ...     terminal.write("echo $((6 * 7))\\n")
@@ -67,15 +67,16 @@ class Terminal:
             raise
 
     def write(self, data: Union[str, bytes]) -> None:
-        """What is typed."""
+        """Send input, as if it was typed."""
         typed = data.encode("utf-8") if isinstance(data, str) else bytes(data)
         for start in range(0, len(typed), LARGEST_PIECE):
             self._send(encode_frame(BINARY, typed[start:start + LARGEST_PIECE]))
 
     def read(self, timeout: Optional[float] = None) -> bytes:
-        """The next bytes that the program prints; empty when it has ended. After `timeout` seconds raises
-        `SandboxTimeoutError`, and `SandboxUnavailableError` when the line to the service is lost: the session may live
-        on, the terminal's program ends."""
+        """Read the next bytes that the program prints; empty when it has ended. Raises `SandboxTimeoutError` after
+        `timeout` seconds, and `SandboxUnavailableError` if the connection to the service is lost. In that case the
+        program of the terminal ends, but the session may still exist.
+        """
         if self._unread:
             data, self._unread = self._unread, b""
             return data
@@ -93,7 +94,7 @@ class Terminal:
         return b""
 
     def read_until(self, wanted: Union[str, bytes], timeout: Optional[float] = 30) -> bytes:
-        """All that is printed up to and with the bytes that are wanted; to the end, if they never come."""
+        """Read all output up to and including these bytes; until the end, if they do not occur."""
         end = wanted.encode("utf-8") if isinstance(wanted, str) else wanted
         deadline = Deadline(timeout)
         got = b""
@@ -121,11 +122,11 @@ class Terminal:
         self._send(control("resize", rows=rows, cols=cols))
 
     def signal(self, signal: Union[int, str]) -> None:
-        """For the program that was started; a ^C that is written goes to what runs in the foreground."""
+        """Send a signal to the started program. A ^C that is written goes to the foreground process instead."""
         self._send(control("signal", signal=signal))
 
     def wait(self, timeout: Optional[float] = None) -> TerminalExit:
-        """Reads to the program's end, and says how it ended."""
+        """Read until the program ends, and return how it ended."""
         deadline = Deadline(timeout)
         while self.read(deadline.left()):
             pass
@@ -156,7 +157,7 @@ class Terminal:
             piece = self._socket.recv(PIECE)
             got += piece
             if not piece or len(got) > LARGEST_HEAD:
-                raise SandboxUnavailableError("the service did not answer the WebSocket handshake")
+                raise SandboxUnavailableError("the service did not respond to the WebSocket handshake")
         head, _, rest = got.partition(b"\r\n\r\n")
         status, headers = parse_head(head)
         if status != 101:
@@ -177,15 +178,15 @@ class Terminal:
                 raise SandboxTimeoutError(f"the terminal printed nothing for {deadline.seconds:g} s", code="timeout")
             piece = self._socket.recv(PIECE)
         except OSError as error:
-            raise self._lose_line(f"the terminal's connection broke: {error!r}") from error
+            raise self._lose_line(f"the connection of the terminal broke: {error!r}") from error
         if not piece:
             if self.exit is None:
-                raise self._lose_line("the service hung up on the terminal")
+                raise self._lose_line("the service closed the connection of the terminal")
             self._hang_up()
         self._messages += self._decoder.feed(piece)
 
     def _is_readable(self, deadline: Deadline) -> bool:
-        """Polls instead of a timeout on the socket, which is a writing thread's too."""
+        """Poll instead of setting a timeout on the socket, because a writing thread shares the socket."""
         if isinstance(self._socket, ssl.SSLSocket) and self._socket.pending():
             return True
         poller = select.poll()
@@ -218,12 +219,12 @@ class Terminal:
             with self._writing:
                 self._socket.sendall(frame)
         except OSError as error:
-            raise self._lose_line(f"the terminal's connection broke: {error!r}") from error
+            raise self._lose_line(f"the connection of the terminal broke: {error!r}") from error
 
     def _lose_line(self, how: str) -> SandboxError:
-        """A line that is lost tells nothing of the sandbox: that may live on."""
+        """The connection is lost. This says nothing about the sandbox, which may still exist."""
         if not self._open:
-            return SandboxLostError("the terminal was closed meanwhile", code="sandbox_lost")
+            return SandboxLostError("the terminal was closed in the meantime", code="sandbox_lost")
         self._hang_up()
         self._broken = how
         return SandboxUnavailableError(how, code="unavailable")

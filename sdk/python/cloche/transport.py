@@ -1,4 +1,6 @@
-"""Carries calls to the service and answers back: kept connections, deadlines, and retries where they are safe."""
+"""Send calls to the service and receive responses, with persistent connections, deadlines, and retries where they are
+safe.
+"""
 from __future__ import annotations
 
 import http.client
@@ -25,7 +27,7 @@ MOST_OF_AN_ERROR = 1 << 20
 
 
 class LineLost(SandboxUnavailableError):
-    """The connection broke. `sent` is False when nothing of the call has left this process."""
+    """The connection broke. `sent` is False if no byte of the call was sent."""
 
     def __init__(self, message: str, sent: bool) -> None:
         super().__init__(message, code="unavailable")
@@ -36,13 +38,13 @@ def user_agent_headers(token: Optional[str]) -> dict[str, str]:
     headers = {"User-Agent": "cloche-python", "Accept": "application/json"}
     if token:
         if any(ord(letter) <= 32 or ord(letter) >= 127 for letter in token):
-            raise SandboxArgumentError("the token has characters in it that no token has", code="invalid_argument")
+            raise SandboxArgumentError("the token contains characters that are not allowed in a token", code="invalid_argument")
         headers["Authorization"] = "Bearer " + token
     return headers
 
 
 class StreamedAnswer:
-    """An answer whose body is read piece by piece. Closing it before its end hangs up."""
+    """A response whose body is read piece by piece. Closing it before its end closes the connection."""
 
     def __init__(self, transport: "Transport", connection: Connection, response: http.client.HTTPResponse) -> None:
         self.headers = {name.lower(): value for name, value in response.getheaders()}
@@ -50,7 +52,7 @@ class StreamedAnswer:
         self._open = True
 
     def read(self, deadline: Deadline) -> bytes:
-        """The next piece; empty at the end. Raises `LineLost` when the connection breaks."""
+        """Read the next piece; empty at the end. Raises `LineLost` if the connection breaks."""
         if not self._open:
             return b""
         self._connection.deadline = deadline
@@ -63,7 +65,7 @@ class StreamedAnswer:
             raise deadline.error() from None
         except (OSError, http.client.HTTPException) as error:
             self.close()
-            raise LineLost(f"the service hung up in the middle of its answer: {error!r}", sent=True) from error
+            raise LineLost(f"the service closed the connection in the middle of its response: {error!r}", sent=True) from error
         except BaseException:
             self.close()
             raise
@@ -93,7 +95,7 @@ class StreamedAnswer:
 
 
 class Transport:
-    """May be used by several threads at a time; each call has a connection of its own while it lasts."""
+    """The transport for several threads. Each call has its own connection while it lasts."""
 
     def __init__(self, address: Address, token: Optional[str] = None, timeout: Optional[float] = 60.0,
                  tls: Optional[ssl.SSLContext] = None) -> None:
@@ -105,8 +107,9 @@ class Transport:
         self._closed = False
 
     def send(self, call: Call[T]) -> T:
-        """The call's result. Whatever ends this early, a KeyboardInterrupt too, hangs up, which ends the work that the
-        service does for it."""
+        """Send the call and return its result. If this ends early, even by a KeyboardInterrupt, it closes the
+        connection, which stops the work of the service for it.
+        """
         deadline = Deadline(call.time_allowed(self.timeout))
         attempt = 0
         while True:
@@ -130,7 +133,9 @@ class Transport:
 
     def open(self, call: Call[Any], headers: Optional[Mapping[str, str]] = None,
              deadline: Optional[Deadline] = None) -> StreamedAnswer:
-        """Sends the call, once, and gives its answer to be read in pieces. An answer that is no success is raised."""
+        """Send the call, once, and return a response that is read in pieces. Raises an error for an unsuccessful
+        response.
+        """
         deadline = deadline or Deadline(call.time_allowed(self.timeout))
         connection = self._take(deadline)
         try:
@@ -151,18 +156,18 @@ class Transport:
             raise
 
     def dial(self, deadline: Deadline) -> socket.socket:
-        """A socket of its own, for what is not HTTP after its first words."""
+        """Open a separate socket, for a protocol other than HTTP after the handshake."""
         connection = self._connect(deadline)
         return connection.plain_socket
 
     def upgrade_head(self, target: str, headers: Mapping[str, str]) -> bytes:
-        """A request by which a connection becomes something else."""
+        """Return the head of a request that upgrades a connection."""
         lines = [f"GET {self.address.prefix}{target} HTTP/1.1", f"Host: {self.address.host_header}"]
         lines += [f"{name}: {value}" for name, value in {**self._headers, **headers}.items()]
         return ("\r\n".join(lines) + "\r\n\r\n").encode("ascii")
 
     def close(self) -> None:
-        """Idle connections are closed, and none is kept from now on."""
+        """Close idle connections, and keep none from now on."""
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []
@@ -170,7 +175,7 @@ class Transport:
             connection.close()
 
     def give_back(self, connection: Connection, response: http.client.HTTPResponse) -> None:
-        """A connection whose answer has been read to its end."""
+        """Return a connection whose response has been read completely."""
         reusable = not response.will_close and connection.sock is not None
         response.close()
         with self._lock:
@@ -229,6 +234,6 @@ class Transport:
         except ssl.SSLCertVerificationError as error:
             raise SandboxUnavailableError(f"{self.address.url}: {error.verify_message}", code="unavailable") from error
         except OSError as error:
-            raise LineLost(f"nobody answers at {self.address.url} ({error.strerror or error}); is `cloche serve` "
-                           "running, or cloche.start() wanted?", sent=False) from error
+            raise LineLost(f"no service responds at {self.address.url} ({error.strerror or error}); "
+                           "start one with `cloche serve` or cloche.start()", sent=False) from error
         return connection

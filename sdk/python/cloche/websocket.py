@@ -1,4 +1,4 @@
-"""WebSocket (RFC 6455), the client's side, without a socket: bytes in, messages out, and the other way round."""
+"""The client's side of WebSocket (RFC 6455), without a socket: converts bytes to messages and messages to bytes."""
 from __future__ import annotations
 
 import base64
@@ -18,7 +18,7 @@ LARGEST_HEAD = 64 << 10
 
 
 def encode_frame(kind: int, payload: bytes) -> bytes:
-    """One frame, masked as a client's must be."""
+    """Encode one frame, masked as a client must do."""
     size = len(payload)
     if size < 126:
         head = struct.pack(">BB", 0x80 | kind, 0x80 | size)
@@ -33,7 +33,7 @@ def encode_frame(kind: int, payload: bytes) -> bytes:
 
 
 class Handshake:
-    """The request that makes a connection a WebSocket, and the check of its answer."""
+    """The request that upgrades a connection to a WebSocket, and the check of its response."""
 
     def __init__(self) -> None:
         self._key = base64.b64encode(os.urandom(16)).decode("ascii")
@@ -43,11 +43,11 @@ class Handshake:
     def check(self, headers: Mapping[str, str]) -> None:
         digest = hashlib.sha1((self._key + _GUID).encode("ascii")).digest()
         if headers.get("sec-websocket-accept") != base64.b64encode(digest).decode("ascii"):
-            raise SandboxUnavailableError("the answer to the WebSocket handshake is wrong")
+            raise SandboxUnavailableError("the response to the WebSocket handshake is invalid")
 
 
 def parse_head(head: bytes) -> tuple[int, dict[str, str]]:
-    """Status and fields (names in lower case) of an answer's head."""
+    """Return status and headers (names in lower case) of a response head."""
     lines = head.decode("latin-1").split("\r\n")
     try:
         version, status = lines[0].split(" ", 2)[:2]
@@ -62,7 +62,7 @@ def parse_head(head: bytes) -> tuple[int, dict[str, str]]:
                 fields[name.strip().lower()] = value.strip()
         return int(status), fields
     except ValueError:
-        raise SandboxUnavailableError("what answers there does not speak HTTP") from None
+        raise SandboxUnavailableError("the response is not HTTP") from None
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Message:
 
 
 class FrameDecoder:
-    """Takes bytes in any pieces; gives the messages that are complete."""
+    """Accepts bytes in any pieces and yields complete messages."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -107,7 +107,7 @@ class FrameDecoder:
             return None
         size, start = rest[1] & 0x7F, 2
         if rest[0] & 0x70 or rest[1] & 0x80:
-            raise SandboxUnavailableError("the service sent a WebSocket frame that makes no sense")
+            raise SandboxUnavailableError("the service sent an invalid WebSocket frame")
         if size >= 126:
             start = 4 if size == 126 else 10
             if len(rest) < start:
@@ -123,7 +123,7 @@ class FrameDecoder:
 
 @dataclass(frozen=True)
 class TerminalExit:
-    """How a terminal's program ended. `signal` is the number of the one that ended it, if one did."""
+    """How the program of a terminal ended. `signal` is the number of the signal that ended it, if any."""
 
     exit_code: int
     signal: Optional[int]
@@ -132,5 +132,5 @@ class TerminalExit:
 
 
 def control(kind: str, **fields: Any) -> bytes:
-    """A message to the terminal that is not typed."""
+    """Encode a control message to the terminal."""
     return encode_frame(TEXT, json.dumps({"type": kind, **fields}).encode("utf-8"))

@@ -207,7 +207,7 @@ def test_configuration_that_makes_no_sense_is_said(monkeypatch, tmp_path):
 
 def test_program_that_is_not_found_is_said(monkeypatch, tmp_path):
     need_backend("oci", "start")
-    with pytest.raises(cloche.SandboxUnavailableError, match="no program that can be run"):
+    with pytest.raises(cloche.SandboxUnavailableError, match="not an executable program"):
         cloche.start(program=str(tmp_path / "missing"))
     monkeypatch.setenv("CLOCHE_PROGRAM", str(tmp_path))
     with pytest.raises(cloche.SandboxUnavailableError, match="CLOCHE_PROGRAM"):
@@ -221,7 +221,7 @@ def test_program_that_is_not_found_is_said(monkeypatch, tmp_path):
 
 
 def test_backend_that_there_is_not_and_user_that_is_not_root(monkeypatch):
-    with pytest.raises(cloche.SandboxArgumentError, match="'oci' and 'docker'"):
+    with pytest.raises(cloche.SandboxArgumentError, match="'oci' or 'docker'"):
         cloche.start(backend="e2b")
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(cloche.SandboxPermissionError, match="root"):

@@ -69,7 +69,7 @@ def test_answer_that_is_an_error_is_of_its_kind(status, code, kind):
 
 def test_error_of_the_lease_interface_or_of_a_stranger_has_words():
     assert str(errors.error_from_answer(404, {}, b'{"detail": "no such sandbox"}')) == "no such sandbox"
-    assert str(errors.error_from_answer(502, {}, b"<html>")) == "the service answered 502"
+    assert str(errors.error_from_answer(502, {}, b"<html>")) == "the service returned 502"
 
 
 def test_503_is_retried_only_where_nothing_was_begun_or_no_harm_is_done():

@@ -1,4 +1,4 @@
-"""The same as `cloche`, for asyncio: calls are awaited, and `async with` takes the place of `with`.
+"""The same as `cloche`, for asyncio: await the calls, and use `async with` instead of `with`.
 
 >>> import asyncio
 >>> import cloche.aio

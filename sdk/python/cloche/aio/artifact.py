@@ -1,4 +1,4 @@
-"""A file that a run made or changed, on asyncio."""
+"""A file that a run created or changed, on asyncio."""
 from __future__ import annotations
 
 import pathlib
@@ -24,7 +24,7 @@ class Artifact(ArtifactInfo):
         return await client._send(client._calls.file(self._session_id, self.path))
 
     async def save(self, directory: AnyPath = ".") -> pathlib.Path:
-        """Writes it below the directory, under the path that it has in the workspace, and says where."""
+        """Write the file below the directory, with its path in the workspace, and return where it is."""
         client: "Client" = self._client
         place = place_below(pathlib.Path(directory), self.path)
         await client._download(self._session_id, self.path, place)

@@ -1,4 +1,4 @@
-"""The service from Python, on asyncio."""
+"""A client of the service, on asyncio."""
 from __future__ import annotations
 
 import asyncio
@@ -33,7 +33,8 @@ T = TypeVar("T")
 
 
 class Client(ClientBase):
-    """As `cloche.Client`, for the tasks of one event loop. Cancelling a call ends what the service does for it.
+    """The same as `cloche.Client`, for the tasks of one event loop. Cancelling a call stops the work of the service for
+    it.
 
     >>> async with cloche.aio.Client() as client:                        # doctest: +SKIP
     ...     print((await client.execute("print(6 * 7)", session_id="s1")).stdout)
@@ -53,7 +54,7 @@ class Client(ClientBase):
         return self._transport.address.url
 
     async def close(self) -> None:
-        """Closes what is idle. Nothing that the service keeps ends by it."""
+        """Close idle connections. Sessions, runs and leases of the service are not affected."""
         await self._transport.close()
 
     async def __aenter__(self) -> "Client":
@@ -69,8 +70,8 @@ class Client(ClientBase):
                       files: Optional[Mapping[str, Content]] = None, context: Optional[str] = None,
                       work_dir: Optional[str] = None, artifacts: Optional[Mapping[str, Any]] = None,
                       deadline: Optional[float] = None) -> Result:
-        """Runs code in a session, which the first call makes. `timeout` is the program's (120 s), `deadline` that of
-        the whole call. With `context` it runs in an interpreter that keeps its variables.
+        """Run code in a session. The first call creates the session. `timeout` is the time limit of the program (120
+        s), `deadline` that of the whole call. With `context` the code runs in an interpreter that keeps its variables.
 
         >>> await client.execute("x = 20", session_id="s1", context="a")                 # doctest: +SKIP
         >>> (await client.execute("x + 1", session_id="s1", context="a")).value          # doctest: +SKIP
@@ -87,7 +88,7 @@ class Client(ClientBase):
                    artifacts: Optional[Mapping[str, Any]] = None,
                    pipefail: Optional[bool] = None,
                    deadline: Optional[float] = None) -> Result:
-        """Runs a line of shell in a session.
+        """Run a shell command line in a session.
 
         >>> (await client.bash("ls | wc -l", session_id="s1")).stdout    # doctest: +SKIP
         '0\\n'
@@ -101,7 +102,9 @@ class Client(ClientBase):
                files: Optional[Mapping[str, Content]] = None, context: Optional[str] = None,
                work_dir: Optional[str] = None, artifacts: Optional[Mapping[str, Any]] = None,
                deadline: Optional[float] = None) -> Stream:
-        """As `execute`, and gives events as they happen; of language `bash` the code is a line of shell."""
+        """The same as `execute`, but yields events while the program runs. With language `bash` the code is a shell
+        command line.
+        """
         call = self._any_call(code, language, session_id, deadline, timeout=timeout, stdin=stdin, env=env, files=files,
                               context=context, work_dir=work_dir, artifacts=artifacts)
         follower = RunFollower(self._artifact_maker(session_id))
@@ -112,27 +115,29 @@ class Client(ClientBase):
                          env: Optional[Mapping[str, str]] = None, files: Optional[Mapping[str, Content]] = None,
                          work_dir: Optional[str] = None, artifacts: Optional[Mapping[str, Any]] = None,
                          deadline: Optional[float] = None) -> Run:
-        """Starts a program that goes on by itself; of language `bash` the code is a line of shell. `timeout` is the
-        program's (1 h). It has no stdin."""
+        """Start a program in the background. With language `bash` the code is a shell command line. `timeout` is the
+        time limit of the program (1 h). The program has no stdin.
+        """
         call = self._any_call(code, language, session_id, deadline, timeout=timeout, env=env, files=files,
                               work_dir=work_dir, artifacts=artifacts)
         started = self._calls.background(call, lambda run_id, ended: Run(self, session_id, run_id, ended))
         return await self._send(started)
 
     async def runs(self, session_id: str) -> list[RunInfo]:
-        """Those that go on or ended not long ago, oldest first."""
+        """List the runs of a session that are running or ended recently, oldest first."""
         return await self._send(self._calls.runs(session_id))
 
     def run(self, session_id: str, run_id: str) -> Run:
-        """One that was started before, also by another process."""
+        """Find a run that was started before, also by another process."""
         return Run(self, session_id, run_id)
 
     async def run_code(self, language: str, code: Optional[str] = None, *, files: Optional[Mapping[str, str]] = None,
                        cases: Optional[Iterable[AnyCase]] = None, command: Optional[str] = None,
                        assets: Union[None, Mapping[str, Content], Sequence[Mapping[str, Any]]] = None,
                        deadline: Optional[float] = None) -> list[CaseResult]:
-        """Compiles a program where it must be, and runs it on each case; one without input if there are no cases. A
-        program that cannot be compiled is a `compilation_error` in each case. `command` runs alone, without compiling.
+        """Compile a program if its language needs that, and run it on each case; without cases, run it once without
+        input. If the program cannot be compiled, each case is a `compilation_error`. If `command` is given, only that
+        command runs, and nothing is compiled.
 
         >>> await client.run_code("python", "print(int(input()) ** 2)", cases=[cloche.Case("3", "9")])  # doctest: +SKIP
         """
@@ -141,7 +146,7 @@ class Client(ClientBase):
     # Sessions
 
     async def sessions(self, tenant: Optional[str] = None) -> list[SessionInfo]:
-        """Those of the caller; of all tenants, for an admin who names none."""
+        """List the sessions of the caller; for an admin who names no tenant, those of all tenants."""
         return await self._send(self._calls.sessions(tenant))
 
     async def session(self, session_id: str) -> SessionInfo:
@@ -151,20 +156,22 @@ class Client(ClientBase):
                              env: Optional[Mapping[str, str]] = None, secrets: Optional[Sequence[str]] = None,
                              limits: Optional[Mapping[str, Any]] = None,
                              idle_timeout: Optional[float] = None) -> SessionInfo:
-        """`limits` are `memory`, `cpus`, `pids`, `file_size`, `open_files`; `secrets` are names of the server's
-        that list the tenant, and `profile` is one that it may use: `SandboxNotFoundError` otherwise."""
+        """Create a session. `limits` are `memory`, `cpus`, `pids`, `file_size`, `open_files`. `secrets` are names in
+        the server's configuration that list the tenant, and `profile` is one that the tenant may use; otherwise raises
+        `SandboxNotFoundError`.
+        """
         return await self._send(self._calls.create_session(session_id, profile=profile, env=env, secrets=secrets,
                                                            limits=limits, idle_timeout=idle_timeout))
 
     async def end_session(self, session_id: str, mode: str = "cut") -> None:
-        """`cut`: calls under way fail; `wait`: they finish first."""
+        """End a session. With `cut`, calls in progress fail; with `wait`, they finish first."""
         await self._send(self._calls.end_session(session_id, mode))
 
     async def contexts(self, session_id: str) -> list[ContextInfo]:
         return await self._send(self._calls.contexts(session_id))
 
     async def create_context(self, session_id: str, name: str, language: str = "python") -> ContextInfo:
-        """Not needed: the first call that names a context makes it."""
+        """Create a context. You rarely need this: the first call that names a context creates it."""
         return await self._send(self._calls.create_context(session_id, name, language))
 
     async def restart_context(self, session_id: str, name: str) -> ContextInfo:
@@ -177,17 +184,19 @@ class Client(ClientBase):
 
     async def read(self, path: str, *, session_id: str, offset: Optional[int] = None, limit: Optional[int] = None,
                    encoding: Optional[str] = None) -> Text:
-        """Lines of a text file: `limit` (2000) of them from line `offset` (0) on. A `str` that says where it ends."""
+        """Read lines of a text file: `limit` (2000) lines from line `offset` (0) on. Returns a `str` that knows its
+        position in the file.
+        """
         return await self._send(self._calls.read(session_id, path, offset=offset, limit=limit, encoding=encoding))
 
     async def read_binary(self, path: str, *, session_id: str, offset: Optional[int] = None,
                           length: Optional[int] = None) -> Binary:
-        """Bytes of a file, at most 16 MiB; `download` has no limit."""
+        """Read bytes of a file, at most 16 MiB; `download` has no limit."""
         return await self._send(self._calls.read_binary(session_id, path, offset=offset, length=length))
 
     async def write(self, path: str, content: Content, *, session_id: str, mode: Union[int, str, None] = None,
                     append: bool = False) -> int:
-        """Writes text or bytes; directories are made. The file's size."""
+        """Write text or bytes; missing directories are created. Returns the size of the file."""
         return await self._send(self._calls.write(session_id, path, content, mode, append))
 
     async def grep(self, pattern: str, *, session_id: str, path: Optional[str] = None, glob: Optional[str] = None,
@@ -203,44 +212,48 @@ class Client(ClientBase):
                                                  exclude=exclude))
 
     async def stat(self, path: str, *, session_id: str, follow: Optional[bool] = None) -> FileStat:
-        """What a path is; with `follow=False` a link itself."""
+        """Describe a path; with `follow=False`, describe a link itself."""
         return await self._send(self._calls.stat(session_id, path, follow))
 
     async def delete(self, path: str, *, session_id: str, recursive: Optional[bool] = None,
                      missing_ok: Optional[bool] = None) -> int:
-        """Removes a file, an empty directory, or with `recursive` a tree. How many names were removed."""
+        """Delete a file, an empty directory, or with `recursive` a tree. Returns the number of deleted names."""
         return await self._send(self._calls.delete(session_id, path, recursive=recursive, missing_ok=missing_ok))
 
     async def move(self, path: str, to: str, *, session_id: str, overwrite: Optional[bool] = None,
                    parents: Optional[bool] = None) -> None:
-        """Gives a file or directory another name. One that is taken is refused, unless `overwrite`."""
+        """Rename or move a file or directory. Raises an error if the new name is taken, unless `overwrite`."""
         await self._send(self._calls.move(session_id, path, to, overwrite=overwrite, parents=parents))
 
     async def mkdir(self, path: str, *, session_id: str, parents: Optional[bool] = None,
                     mode: Union[int, str, None] = None) -> bool:
-        """Makes a directory; with `parents` those above it too, and what is there already is fine. Whether one was
-        made."""
+        """Create a directory; with `parents` also its parents, and an existing directory is no error. Returns whether a
+        directory was created.
+        """
         return await self._send(self._calls.mkdir(session_id, path, parents=parents, mode=mode))
 
     async def edit(self, path: str, old: Content, new: Content, *, session_id: str, replace_all: Optional[bool] = None,
                    expected: Optional[int] = None) -> Edited:
-        """Replaces an exact text, which must occur once, `expected` times, or with `replace_all` at least once."""
+        """Replace an exact text, which must occur once, `expected` times, or with `replace_all` at least once."""
         return await self._send(self._calls.edit(session_id, path, old, new,
                                                  replace_all=replace_all, expected=expected))
 
     async def copy_in(self, files: Union[Mapping[str, Content], AnyPath], to: str = ".", *, session_id: str) -> Copied:
-        """All of the files or none: a map of paths to contents; or a file or directory of this machine, which is called
-        `to` in the workspace, `.` being the workspace itself for a directory, and a file's own name."""
+        """Copy files into the workspace, all of them or none. The source is a map of paths to contents, or a file or
+        directory of this machine with the name `to` in the workspace. The default for `to` is `.`, the workspace
+        itself, for a directory, and its own name for a file.
+        """
         return await self._send(self._copy_in_call(session_id, files, to))
 
     async def copy_out(self, path: str = ".", to: AnyPath = ".", *, session_id: str) -> Unpacked:
-        """Files and directories of the workspace into a directory of this machine. Links are left out and named."""
+        """Copy files and directories of the workspace into a directory of this machine. Links are left out and listed.
+        """
         with tempfile.TemporaryFile() as archive:
             await self._fetch(self._calls.copy_out(session_id, path), archive)
             return await asyncio.get_running_loop().run_in_executor(None, unpack, pieces_of(archive), to)
 
     async def download(self, path: str, to: AnyPath, *, session_id: str) -> pathlib.Path:
-        """One file of any size, written as `to`, or below it if that is a directory."""
+        """Download one file of any size to `to`, or into it if it is a directory."""
         place = place_of_download(path, to)
         await self._download(session_id, path, place)
         return place
@@ -249,32 +262,34 @@ class Client(ClientBase):
 
     def terminal(self, session_id: str, command: Optional[str] = None, rows: int = 24,
                  cols: int = 80) -> TerminalRequest:
-        """A shell, or a command, on a terminal."""
+        """Start a shell, or a command, on a terminal."""
         return TerminalRequest(self._transport, lambda: self._terminal_target(session_id, command, rows, cols))
 
     def lease(self, language: str) -> LeaseRequest:
-        """A sandbox of the language's pool. At the pool's limit raises `SandboxResourceError`."""
+        """Lease a sandbox from the pool of the language. Raises `SandboxResourceError` at the limit of the pool."""
         return LeaseRequest(self, language)
 
     # The service
 
     async def stats(self) -> dict[str, Any]:
-        """The figures of each pool."""
+        """Return the figures of each pool."""
         return await self._send(service_calls.stats())
 
     async def health(self) -> bool:
         return await self._send(service_calls.health())
 
     async def ready(self) -> Readiness:
-        """True when every pool is warm; else says which are not, and why."""
+        """Return whether every pool is warm; if not, the result says which pools are not, and why."""
         return await self._send(service_calls.ready())
 
     async def access(self) -> dict[str, Any]:
-        """Which tenants may use which profile, secret and language; for admins. Names, never values."""
+        """Return which tenants may use which profile, secret and language; for admins. The result has names, never
+        values.
+        """
         return await self._send(service_calls.access())
 
     async def metrics(self) -> str:
-        """In the text form of Prometheus."""
+        """Return the metrics in the text format of Prometheus."""
         return await self._send(service_calls.metrics())
 
     # For the other classes of this package

@@ -1,4 +1,4 @@
-"""One connection to the service on asyncio's streams, and HTTP/1.1 on it."""
+"""One connection to the service on asyncio's streams, with HTTP/1.1."""
 from __future__ import annotations
 
 import asyncio
@@ -15,11 +15,11 @@ PIECE = 65536
 
 
 class Broken(Exception):
-    """The connection ended where it should not have."""
+    """The connection ended unexpectedly."""
 
 
 class Connection:
-    """Used by one task at a time. What goes wrong is an OSError, an EOFError or `Broken`."""
+    """A connection for one task at a time. Failures are an OSError, an EOFError or `Broken`."""
 
     def __init__(self, address: Address, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._address, self.reader, self.writer = address, reader, writer
@@ -44,7 +44,7 @@ class Connection:
                 or time.monotonic() - self.idle_since > longest_idle)
 
     async def write_request(self, call: Call[Any], headers: Mapping[str, str]) -> None:
-        """A server that refuses what is being sent hangs up: its answer may be there all the same."""
+        """Send a request. A server that rejects it closes the connection, but its response may be available."""
         body = call.encoded_body()
         fields = {"Host": self._address.host_header, **headers, **call.headers}
         if call.body is not None:
@@ -76,14 +76,14 @@ class Connection:
         await self.writer.drain()
 
     async def read_head(self) -> None:
-        """Status and headers of the next answer that is not an interim one."""
+        """Read status and headers of the next response that is not interim."""
         while True:
             try:
                 head = await self.reader.readuntil(b"\r\n\r\n")
             except asyncio.IncompleteReadError as error:
-                raise Broken("without an answer" if not error.partial else "in the middle of an answer") from None
+                raise Broken("without a response" if not error.partial else "in the middle of a response") from None
             except asyncio.LimitOverrunError:
-                raise SandboxUnavailableError("the head of an answer is too long") from None
+                raise SandboxUnavailableError("the head of the response is too long") from None
             self.status, self.headers = parse_head(head)
             if self.status >= 200 or self.status == 101:
                 break
@@ -97,13 +97,13 @@ class Connection:
             self._left, self.will_close = None, True
 
     async def read_some(self) -> bytes:
-        """The next piece of the body; empty at its end."""
+        """Read the next piece of the body; empty at its end."""
         if self._chunked and not self._left:
             line = await self._line()
             try:
                 self._left = int(line.split(b";")[0], 16)
             except ValueError:
-                raise Broken("in the middle of an answer") from None
+                raise Broken("in the middle of a response") from None
             if self._left == 0:
                 while await self._line():
                     pass
@@ -114,7 +114,7 @@ class Connection:
         if self._left is None:
             return piece
         if not piece:
-            raise Broken("in the middle of an answer")
+            raise Broken("in the middle of a response")
         self._left -= len(piece)
         if self._chunked and self._left == 0:
             await self._line()
@@ -123,7 +123,7 @@ class Connection:
     async def _line(self) -> bytes:
         line = await self.reader.readline()
         if not line.endswith(b"\n"):
-            raise Broken("in the middle of an answer")
+            raise Broken("in the middle of a response")
         return line.rstrip(b"\r\n")
 
     async def read_all(self, most: Optional[int] = None) -> bytes:
@@ -137,7 +137,7 @@ class Connection:
         return b"".join(pieces)
 
     def cut(self) -> None:
-        """Closes at once: the server sees that nobody waits any more."""
+        """Close at once, so that the server notices that the client has left."""
         if self.loop.is_closed():
             return
         self.writer.transport.abort()
@@ -147,5 +147,5 @@ def head_of(first: str, fields: Mapping[str, str]) -> bytes:
     lines = [first] + [f"{name}: {value}" for name, value in fields.items()]
     for line in lines:
         if "\r" in line or "\n" in line:
-            raise ValueError("a line end in a request's head")
+            raise ValueError("the head of the request contains a line end")
     return ("\r\n".join(lines) + "\r\n\r\n").encode("ascii")

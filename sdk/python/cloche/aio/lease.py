@@ -1,4 +1,4 @@
-"""A sandbox of a language's pool, lent for a while, on asyncio."""
+"""A leased sandbox of a language's pool, on asyncio."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Iterable, Mapping, Optional, Union
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Lease:
-    """Given back at the end of `async with`; see `cloche.Lease`."""
+    """A leased sandbox. The end of `async with` releases it; see `cloche.Lease`."""
 
     def __init__(self, client: "Client", language: str, sandbox_id: str, name: str = "") -> None:
         self._client, self.language, self.sandbox_id = client, language, sandbox_id
@@ -24,29 +24,31 @@ class Lease:
         return f"Lease(language={self.language!r}, sandbox_id={self.sandbox_id!r})"
 
     async def prepare(self, files: Mapping[str, str]) -> None:
-        """Writes the files of a submission into the work directory."""
+        """Write the files of a submission into the work directory."""
         await self._client._send(calls.prepare(self.sandbox_id, files))
 
     async def inject(self, assets: Union[Mapping[str, Content], Iterable[Mapping[str, Any]]]) -> None:
-        """Files in `/tmp`, beside the submission: a map of targets to contents, or a list of {"target", "content",
-        "read_only"}."""
+        """Write files into `/tmp`, in addition to the submission: a map of targets to contents, or a list of {"target",
+        "content", "read_only"}.
+        """
         await self._client._send(calls.inject(self.sandbox_id, assets))
 
     async def run(self, command: str, *, timeout: float = 30, workdir: Optional[str] = None) -> CommandResult:
-        """Its words are split as a shell would, and no shell sees them. A command that ends with ` &` goes on in the
-        background until the lease ends."""
+        """Run a command. It is split into words as a shell would, and runs without a shell. A command that ends with `
+        &` keeps running in the background until the lease ends.
+        """
         return await self._client._send(calls.lease_run(self.sandbox_id, command, timeout, workdir))
 
     async def run_batch(self, commands: Iterable[str], program_command: Optional[str] = None, *, timeout: float = 30,
                         workdir: Optional[str] = None) -> CommandResult:
-        """The commands one after the other; with a program, they are the lines of its input."""
+        """Run the commands one after the other; with a program, they are the lines of its input."""
         call = calls.lease_run_batch(self.sandbox_id, commands, program_command, timeout, workdir)
         return await self._client._send(call)
 
     async def request(self, method: str, endpoint: str, *, json: Any = None, data: Any = None,
                       headers: Optional[Mapping[str, str]] = None, params: Optional[Mapping[str, Any]] = None,
                       timeout: Optional[float] = None) -> AppResponse:
-        """Asks the server that listens on port 8000 in the sandbox."""
+        """Send an HTTP request to the server that listens on port 8000 in the sandbox."""
         options = {"json": json, "data": data, "headers": headers, "params": params, "timeout": timeout}
         return await self._client._send(calls.lease_request(self.sandbox_id, method, endpoint, options))
 
@@ -58,7 +60,7 @@ class Lease:
         await self._client._send(calls.give_back(self.sandbox_id))
 
     async def destroy(self) -> None:
-        """Instead of giving it back: it is not lent again."""
+        """Destroy the sandbox instead of releasing it."""
         self._held = False
         await self._client._send(calls.destroy(self.sandbox_id))
 

@@ -18,7 +18,7 @@ from .terminal import TerminalRequest
 
 
 class Sandbox:
-    """As `cloche.Sandbox`.
+    """The same as `cloche.Sandbox`.
 
     >>> async with cloche.aio.Sandbox() as sandbox:                       # doctest: +SKIP
     ...     print((await sandbox.run("print(6 * 7)")).stdout)
@@ -46,7 +46,7 @@ class Sandbox:
     # Runs
 
     async def run(self, code: str, language: str = "python", **options: Any) -> Result:
-        """Code, or with language `bash` a line of shell; options are those of `Client.execute`."""
+        """Run code, or with language `bash` a shell command line. The options are those of `Client.execute`."""
         if language in ("bash", "sh", "shell"):
             return await self.bash(code, **options)
         return await self.execute(code, language, **options)
@@ -73,8 +73,9 @@ class Sandbox:
         return request
 
     async def artifacts(self, save_to: Optional[AnyPath] = None) -> list[Any]:
-        """The files that `run`, `execute` and `bash` made or changed here so far, the latest state of each; saved below
-        a directory, if one is named."""
+        """Return the files that `run`, `execute` and `bash` created or changed so far, each in its latest state. With
+        `save_to`, also save them below that directory.
+        """
         found = list(self._artifacts.values())
         if save_to is not None:
             for each in found:
@@ -120,11 +121,11 @@ class Sandbox:
         return await (await self._ready()).copy_out(path, to, session_id=self.session_id)
 
     async def upload(self, source: AnyPath, to: str = ".") -> Copied:
-        """A file or a directory of this machine; see `Client.copy_in`."""
+        """Upload a file or a directory of this machine; see `Client.copy_in`."""
         return await self.copy_in(pathlib.Path(source), to)
 
     async def download(self, path: str, to: AnyPath = ".") -> pathlib.Path:
-        """One file; see `Client.download`. Whole directories: `copy_out`."""
+        """Download one file; see `Client.download`. For directories use `copy_out`."""
         return await (await self._ready()).download(path, to, session_id=self.session_id)
 
     # The session itself
@@ -133,12 +134,12 @@ class Sandbox:
         return await (await self._ready()).session(self.session_id)
 
     async def start(self) -> "Sandbox":
-        """Makes it now, instead of by the first call."""
+        """Create the session now, not at the first call."""
         await self._ready()
         return self
 
     async def close(self) -> None:
-        """Ends the session, unless it is kept or was never made."""
+        """End the session, unless `keep` is set or it was never created."""
         try:
             if self._used and not self.keep:
                 self._used = False

@@ -1,4 +1,4 @@
-"""A run that is followed while it goes on, on asyncio; see `cloche.stream`."""
+"""Follow a run while it is running, on asyncio; see `cloche.stream`."""
 from __future__ import annotations
 
 import asyncio
@@ -16,7 +16,7 @@ from .transport import StreamedAnswer, Transport
 
 
 class Stream:
-    """An async iterator of `Event`, to the run's end. Leaving it early (`close()`, the end of `async with`,
+    """An async iterator of `Event`, until the run ends. Leaving it early (`close()`, the end of `async with`,
     cancellation) stops the run.
 
     >>> async with client.stream("print(42)", session_id="s1") as events:      # doctest: +SKIP
@@ -40,7 +40,7 @@ class Stream:
 
     @property
     def run_id(self) -> str:
-        """Known once the first event has come."""
+        """The id of the run; known after the first event."""
         return self._follower.run_id
 
     def __aiter__(self) -> "Stream":
@@ -62,7 +62,7 @@ class Stream:
         return event
 
     async def until_end(self) -> Result:
-        """Follows it to its end, and says how it ended."""
+        """Follow the run until it ends, and return how it ended."""
         async for _ in self:
             pass
         if self.result is None:
@@ -70,7 +70,7 @@ class Stream:
         return self.result
 
     async def close(self) -> None:
-        """Stops the run if it has not ended; does nothing when called again."""
+        """Stop the run if it has not ended. Further calls have no effect."""
         if self._closed:
             return
         self._closed = True
@@ -102,7 +102,7 @@ class Stream:
                 self._answer = None
 
     async def _read(self) -> None:
-        """One piece of the answer; asks for it first where that is needed."""
+        """Read one piece of the response; send the request first if necessary."""
         self._deadline.left()
         if self._call is not None:
             call, self._call = self._call, None
@@ -115,7 +115,7 @@ class Stream:
         try:
             piece = await self._answer.read(Deadline(LONGEST_SILENCE))
         except SandboxTimeoutError:
-            raise LineLost("nothing was heard of the run for too long", sent=True) from None
+            raise LineLost("no event of the run arrived in time", sent=True) from None
         if not piece:
             raise LineLost("the events ended before the run did", sent=True)
         self._raw = self._decoder.feed(piece)

@@ -15,7 +15,7 @@ from .within import within
 
 
 class Terminal:
-    """Bytes both ways; see `cloche.Terminal`. One task may read while another one writes.
+    """A terminal: bytes in both directions; see `cloche.Terminal`. One task may read while another one writes.
 
     >>> async with client.terminal("s1") as terminal:                  # doctest: +SKIP
     ...     await terminal.write("echo $((6 * 7))\\n")
@@ -32,15 +32,16 @@ class Terminal:
         self._open = True
 
     async def write(self, data: Union[str, bytes]) -> None:
-        """What is typed."""
+        """Send input, as if it was typed."""
         typed = data.encode("utf-8") if isinstance(data, str) else bytes(data)
         for start in range(0, len(typed), LARGEST_PIECE):
             await self._send(encode_frame(BINARY, typed[start:start + LARGEST_PIECE]))
 
     async def read(self, timeout: Optional[float] = None) -> bytes:
-        """The next bytes that the program prints; empty when it has ended. After `timeout` seconds raises
-        `SandboxTimeoutError`, and `SandboxUnavailableError` when the line to the service is lost: the session may live
-        on, the terminal's program ends."""
+        """Read the next bytes that the program prints; empty when it has ended. Raises `SandboxTimeoutError` after
+        `timeout` seconds, and `SandboxUnavailableError` if the connection to the service is lost. In that case the
+        program of the terminal ends, but the session may still exist.
+        """
         if self._unread:
             data, self._unread = self._unread, b""
             return data
@@ -58,7 +59,7 @@ class Terminal:
         return b""
 
     async def read_until(self, wanted: Union[str, bytes], timeout: Optional[float] = 30) -> bytes:
-        """All that is printed up to and with the bytes that are wanted; to the end, if they never come."""
+        """Read all output up to and including these bytes; until the end, if they do not occur."""
         end = wanted.encode("utf-8") if isinstance(wanted, str) else wanted
         deadline = Deadline(timeout)
         got = b""
@@ -86,11 +87,11 @@ class Terminal:
         await self._send(control("resize", rows=rows, cols=cols))
 
     async def signal(self, signal: Union[int, str]) -> None:
-        """For the program that was started; a ^C that is written goes to what runs in the foreground."""
+        """Send a signal to the started program. A ^C that is written goes to the foreground process instead."""
         await self._send(control("signal", signal=signal))
 
     async def wait(self, timeout: Optional[float] = None) -> TerminalExit:
-        """Reads to the program's end, and says how it ended."""
+        """Read until the program ends, and return how it ended."""
         deadline = Deadline(timeout)
         while await self.read(deadline.left()):
             pass
@@ -123,10 +124,10 @@ class Terminal:
             told = f"the terminal printed nothing for {deadline.seconds:g} s"
             raise SandboxTimeoutError(told, code="timeout") from None
         except OSError as error:
-            raise self._lose_line(f"the terminal's connection broke: {error!r}") from error
+            raise self._lose_line(f"the connection of the terminal broke: {error!r}") from error
         if not piece:
             if self.exit is None:
-                raise self._lose_line("the service hung up on the terminal")
+                raise self._lose_line("the service closed the connection of the terminal")
             self._hang_up()
         self._messages += self._decoder.feed(piece)
 
@@ -155,12 +156,12 @@ class Terminal:
             self._connection.writer.write(frame)
             await within(Deadline(WRITE_SECONDS), self._connection.writer.drain())
         except OSError as error:
-            raise self._lose_line(f"the terminal's connection broke: {error!r}") from error
+            raise self._lose_line(f"the connection of the terminal broke: {error!r}") from error
 
     def _lose_line(self, how: str) -> SandboxError:
-        """A line that is lost tells nothing of the sandbox: that may live on."""
+        """The connection is lost. This says nothing about the sandbox, which may still exist."""
         if not self._open:
-            return SandboxLostError("the terminal was closed meanwhile", code="sandbox_lost")
+            return SandboxLostError("the terminal was closed in the meantime", code="sandbox_lost")
         self._hang_up()
         self._broken = how
         return SandboxUnavailableError(how, code="unavailable")

@@ -1,4 +1,4 @@
-"""Carries calls to the service and answers back, on asyncio; see `cloche.transport`."""
+"""Send calls to the service and receive responses, on asyncio; see `cloche.transport`."""
 from __future__ import annotations
 
 import asyncio
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class StreamedAnswer:
-    """An answer whose body is read piece by piece. Closing it before its end hangs up."""
+    """A response whose body is read piece by piece. Closing it before its end closes the connection."""
 
     def __init__(self, transport: "Transport", connection: Connection) -> None:
         self.headers = connection.headers
@@ -26,14 +26,14 @@ class StreamedAnswer:
         self._open = True
 
     async def read(self, deadline: Deadline) -> bytes:
-        """The next piece; empty at the end. Raises `LineLost` when the connection breaks."""
+        """Read the next piece; empty at the end. Raises `LineLost` if the connection breaks."""
         if not self._open:
             return b""
         try:
             piece = await within(deadline, self._connection.read_some())
         except (OSError, EOFError, Broken) as error:
             self.close()
-            raise LineLost(f"the service hung up in the middle of its answer: {error!r}", sent=True) from error
+            raise LineLost(f"the service closed the connection in the middle of its response: {error!r}", sent=True) from error
         except BaseException:
             self.close()
             raise
@@ -62,7 +62,7 @@ class StreamedAnswer:
 
 
 class Transport:
-    """Used by the tasks of one event loop; each call has a connection of its own while it lasts."""
+    """The transport for the tasks of one event loop. Each call has its own connection while it lasts."""
 
     def __init__(self, address: Address, token: Optional[str] = None, timeout: Optional[float] = 60.0,
                  tls: Optional[ssl.SSLContext] = None) -> None:
@@ -73,7 +73,9 @@ class Transport:
         self._closed = False
 
     async def send(self, call: Call[T]) -> T:
-        """The call's result. Cancelling this hangs up, which ends the work that the service does for it."""
+        """Send the call and return its result. Cancelling this closes the connection, which stops the work of the
+        service for it.
+        """
         deadline = Deadline(call.time_allowed(self.timeout))
         attempt = 0
         while True:
@@ -97,7 +99,9 @@ class Transport:
 
     async def open(self, call: Call[Any], headers: Optional[Mapping[str, str]] = None,
                    deadline: Optional[Deadline] = None) -> StreamedAnswer:
-        """Sends the call, once, and gives its answer to be read in pieces. An answer that is no success is raised."""
+        """Send the call, once, and return a response that is read in pieces. Raises an error for an unsuccessful
+        response.
+        """
         deadline = deadline or Deadline(call.time_allowed(self.timeout))
         connection = await self._take(deadline)
         try:
@@ -114,7 +118,7 @@ class Transport:
             raise
 
     async def upgrade(self, target: str, headers: Mapping[str, str], deadline: Deadline) -> Connection:
-        """A connection of its own, which has answered 101."""
+        """Open a separate connection that has responded with 101."""
         connection = await self._connect(deadline)
         try:
             fields = {"Host": self.address.host_header, **self._headers, **headers}
@@ -132,7 +136,7 @@ class Transport:
             raise
 
     async def close(self) -> None:
-        """Idle connections are closed, and none is kept from now on."""
+        """Close idle connections, and keep none from now on."""
         self._closed = True
         idle, self._idle = self._idle, []
         for connection in idle:
@@ -140,7 +144,7 @@ class Transport:
         await asyncio.sleep(0)
 
     def give_back(self, connection: Connection) -> None:
-        """A connection whose answer has been read to its end."""
+        """Return a connection whose response has been read completely."""
         if connection.will_close or self._closed or len(self._idle) >= MOST_IDLE:
             connection.cut()
             return
@@ -187,5 +191,5 @@ class Transport:
         except ssl.SSLCertVerificationError as error:
             raise SandboxUnavailableError(f"{self.address.url}: {error.verify_message}", code="unavailable") from error
         except OSError as error:
-            raise LineLost(f"nobody answers at {self.address.url} ({error.strerror or error}); is `cloche serve` "
-                           "running, or cloche.start() wanted?", sent=False) from error
+            raise LineLost(f"no service responds at {self.address.url} ({error.strerror or error}); "
+                           "start one with `cloche serve` or cloche.start()", sent=False) from error

@@ -1,7 +1,7 @@
-"""Waiting until a deadline, without losing a cancellation.
+"""Wait until a deadline, without losing a cancellation.
 
-`asyncio.wait_for` is not used: before Python 3.12 a cancellation that comes together with the result is swallowed by it,
-and a task that was told to end goes on.
+`asyncio.wait_for` is not used: before Python 3.12 it swallows a cancellation that arrives together with the result, and
+the cancelled task continues.
 """
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class _Alarm:
-    """Cancels the task that it was set in, when its time has come."""
+    """Cancels the task that created it when the time has passed."""
 
     def __init__(self, seconds: Optional[float]) -> None:
         self._task = asyncio.current_task()
@@ -38,7 +38,9 @@ class _Alarm:
             self._timer.cancel()
 
     def was_only_me(self) -> bool:
-        """Of a cancellation that has arrived. Takes it back where tasks count them (Python 3.11)."""
+        """Return whether this alarm caused a cancellation that has arrived. Removes it if tasks count cancellations
+        (Python 3.11).
+        """
         task: Any = self._task
         if not self.rang:
             return False
@@ -46,7 +48,7 @@ class _Alarm:
 
 
 async def within(deadline: Deadline, work: Coroutine[Any, Any, T]) -> T:
-    """What is awaited, if it is there in time."""
+    """Return the result of the awaitable if it is available in time."""
     try:
         alarm = _Alarm(deadline.left())
     except BaseException:

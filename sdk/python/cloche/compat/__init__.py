@@ -1,6 +1,6 @@
-"""Interfaces of other systems over Cloche, so that code written for them changes one import.
+"""Interfaces of other systems on Cloche: code that was written for them changes one import.
 
-`cloche.compat.autograder`, `cloche.compat.openmanus`, `cloche.compat.jazzmine`, `cloche.compat.coderunner`. Each talks
-to the service at `$CLOCHE_URL`; where that is not set, to a private one that it starts and that ends with the program.
-docs/compat.md says what differs from the originals, and why.
+`cloche.compat.autograder`, `cloche.compat.openmanus`, `cloche.compat.jazzmine`, `cloche.compat.coderunner`. Each uses
+the service at `$CLOCHE_URL`. If that is not set, it starts a private service that ends with the program. docs/compat.md
+lists the differences from the originals and the reasons.
 """

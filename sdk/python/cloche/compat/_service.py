@@ -1,4 +1,4 @@
-"""Which service a drop-in talks to: the one at `$CLOCHE_URL`, else a private one that it starts for itself."""
+"""The service of a drop-in module: the one at `$CLOCHE_URL`, otherwise a private one that the module starts."""
 from __future__ import annotations
 
 import atexit
@@ -18,7 +18,7 @@ DEFAULT_IMAGE = "python:3.12-slim"
 
 @dataclass
 class Service:
-    """Without `server` somebody else runs it, with a configuration of its own."""
+    """A service. Without `server` it is a remote service with its own configuration."""
 
     url: str
     server: Optional["cloche.Server"] = None
@@ -29,7 +29,9 @@ class Service:
 
     @property
     def token(self) -> Optional[str]:
-        """A private one asks for none, and is not to see one that is meant for another; None: the environment's."""
+        """The token. A private service needs none, and must not receive one that is for another service; None means the
+        environment's.
+        """
         return None if self.remote else ""
 
     def client(self) -> "cloche.Client":
@@ -39,30 +41,34 @@ class Service:
         return aio.Client(self.url, self.token)
 
     def stop(self) -> None:
-        """Ends a private one. May be called again."""
+        """Stop a private service. Further calls have no effect."""
         if self.server is not None:
             self.server.stop()
 
 
 def backend() -> str:
-    """Of private services."""
+    """The backend of private services."""
     return os.environ.get("CLOCHE_BACKEND") or os.environ.get("SANDBOX_BACKEND") or "oci"
 
 
 def remote_profile(image: str) -> Optional[str]:
-    """What a remote service, whose images are its own, calls the sandboxes of an image: a profile of that name."""
+    """Return the profile of a remote service for an image: images belong to the service, and the profile has the name
+    of the image.
+    """
     return None if image == DEFAULT_IMAGE else image
 
 
 def image_setting(image: str) -> dict[str, str]:
-    """What a profile says of an image."""
+    """Return the setting of a profile for an image."""
     if backend() == "oci" and image == DEFAULT_IMAGE:
         return {}
     return {"image": image}
 
 
 def open_service(config: Mapping[str, Any], config_file: Optional[str] = None) -> Service:
-    """`config_file`, else `config`, is for a private service; a remote one has its own. Blocks while it starts."""
+    """Open a service. `config_file`, otherwise `config`, is for a private service; a remote one has its own. Blocks
+    while the service starts.
+    """
     url = os.environ.get("CLOCHE_URL")
     if url:
         return Service(url)
@@ -75,7 +81,9 @@ _shared_lock = threading.Lock()
 
 
 def shared_service(config: Mapping[str, Any]) -> Service:
-    """One for all who ask for the same configuration; a private one ends with the program. Blocks while it starts."""
+    """Return one service for all callers with the same configuration. A private one ends with the program. Blocks while
+    the service starts.
+    """
     key = json.dumps([os.environ.get("CLOCHE_URL"), backend(), config], sort_keys=True)
     with _shared_lock:
         found = _shared.get(key)
@@ -85,7 +93,7 @@ def shared_service(config: Mapping[str, Any]) -> Service:
 
 
 def stop_shared_services() -> None:
-    """Those that are private end now, and what runs in them."""
+    """Stop the private services and everything that runs in them."""
     with _shared_lock:
         services = list(_shared.values())
         _shared.clear()

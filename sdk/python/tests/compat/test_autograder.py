@@ -313,8 +313,8 @@ python:
     @pytest.mark.parametrize("text, why", [
         ("", "'general' section not found"),
         ("general:\n  pool_size: many\n", "'pool_size' must be a whole number"),
-        ("general:\n  pool_size: 1\n  pool_size: 2\n", "line 3 has `pool_size` a second time"),
-        ("general: [1]\n", "line 1 has a value that is not understood here"),
+        ("general:\n  pool_size: 1\n  pool_size: 2\n", "line 3 has a duplicate key `pool_size`"),
+        ("general: [1]\n", "line 1 has an unsupported value"),
         ("general:\n\tpool_size: 1\n", "line 2"),
         ("general: 7\n", "'general' must be a section"),
     ])

@@ -1,4 +1,4 @@
-"""A sandbox that a pool has lent, as the autograder's templates use it."""
+"""A sandbox leased from a pool, with the interface of the autograder's templates."""
 from __future__ import annotations
 
 import os
@@ -19,15 +19,16 @@ _APP_PORT = 8000
 
 @dataclass(frozen=True)
 class ContainerRef:
-    """What stands for Docker's container: the id of the lease, and what the service calls the sandbox, such as
-    `ag-sbx-python-a1b2c3d4-0001`."""
+    """Replaces Docker's container: the id of the lease, and the name of the sandbox in the service, such as
+    `ag-sbx-python-a1b2c3d4-0001`.
+    """
 
     id: str
     name: str
 
 
 class SandboxContainer:
-    """Belongs to whoever it was lent to, until it is released or destroyed."""
+    """Belongs to the caller that leased it, until it is released or destroyed."""
 
     def __init__(self, language: Language, lease: "cloche.Lease") -> None:
         self.language = language
@@ -46,7 +47,9 @@ class SandboxContainer:
         self.last_updated = datetime.now()
 
     def prepare_workdir(self, submission_files: Mapping[str, SubmissionFile]) -> None:
-        """Files into /app, with the directories on the way. RuntimeError when one cannot be, or would leave /app."""
+        """Write files into /app, and create missing directories. Raises RuntimeError if a file cannot be written, or
+        would be outside /app.
+        """
         if not submission_files:
             return
         try:
@@ -58,7 +61,8 @@ class SandboxContainer:
             raise RuntimeError(message) from error
 
     def inject_assets(self, resolved_assets: Sequence[ResolvedAsset]) -> None:
-        """Files into /tmp. ValueError for a target that leads out of it, RuntimeError when one cannot be written."""
+        """Write files into /tmp. Raises ValueError for a target outside /tmp, RuntimeError if a file cannot be written.
+        """
         if not resolved_assets:
             return
         try:
@@ -70,18 +74,22 @@ class SandboxContainer:
             raise RuntimeError(f"Failed to create asset file: {error.message}") from error
 
     def run_command(self, command: str, timeout: int = 30, workdir: str = "/app") -> CommandResponse:
-        """Never raises for what happens in the sandbox. ` &` at the end leaves it running, for `make_request`."""
+        """Run a command. Never raises for what happens in the sandbox. A command that ends with ` &` keeps running, for
+        `make_request`.
+        """
         return _response(lambda: self._lease.run(command, timeout=timeout, workdir=workdir), "Command execution failed")
 
     def run_commands(self, commands: Sequence[str], program_command: Optional[str] = None, timeout: int = 30,
                      workdir: str = "/app") -> CommandResponse:
-        """The program with `commands` as the lines of its stdin; `"CMD"` is the language's own program."""
+        """Run the program with `commands` as the lines of its stdin; `"CMD"` is the language's own program."""
         program = program_command or None
         return _response(lambda: self._lease.run_batch(list(commands), program, timeout=timeout, workdir=workdir),
                          "Batch command execution failed")
 
     def extract_file(self, path: str, max_bytes: int = 1_048_576) -> ExtractedFile:
-        """A file of /app. FileNotFoundError; ValueError when it is too large or not in /app; else RuntimeError."""
+        """Read a file of /app. Raises FileNotFoundError; ValueError if the file is too large or not in /app; otherwise
+        RuntimeError.
+        """
         if not os.path.isabs(path):
             raise ValueError(f"Path must be absolute inside container: {path}")
         try:
@@ -101,9 +109,11 @@ class SandboxContainer:
     def make_request(self, method: str, endpoint: str, data: Any = None, json_data: Any = None,
                      headers: Optional[Mapping[str, str]] = None, timeout: Optional[float] = 5,
                      **kwargs: Any) -> HttpResponse:
-        """To an application that listens on port 8000 in the sandbox. `json` and `params` are as of requests.
+        """Send a request to an application that listens on port 8000 in the sandbox. `json` and `params` are as in
+        requests.
 
-        Raises RequestException when no answer comes, which is one of requests' own where that is in use.
+        Raises RequestException if there is no response. If the program uses requests, it is also a
+        requests.RequestException.
         """
         method = method.upper()
         if method not in _METHODS:

@@ -1,4 +1,4 @@
-"""All pools of a program, and the one manager that it has."""
+"""All pools of a program, and its single manager."""
 from __future__ import annotations
 
 import atexit
@@ -20,8 +20,9 @@ logger = logging.getLogger(__name__)
 
 
 class SandboxManager:
-    """Lends sandboxes by language. Pools that bring no client are served by the service at `$CLOCHE_URL`, else by one
-    that the manager starts and that ends with it."""
+    """Leases sandboxes by language. Pools without a client use the service at `$CLOCHE_URL`, otherwise one that the
+    manager starts and that ends with it.
+    """
 
     def __init__(self, language_pools: Mapping[Language, LanguagePool]) -> None:
         self.language_pools = dict(language_pools)
@@ -38,7 +39,7 @@ class SandboxManager:
             _wait_until_warm(client, configs)
 
     def get_sandbox(self, lang: Language) -> SandboxContainer:
-        """ValueError for a language without a pool, and when its pool is at its limit."""
+        """Lease a sandbox. Raises ValueError for a language without a pool, and at the limit of its pool."""
         if lang in self.language_pools:
             return self.language_pools[lang].acquire()
         raise ValueError(f"Unsupported language: {lang}")
@@ -48,7 +49,7 @@ class SandboxManager:
             self.language_pools[lang].release(sandbox)
 
     def destroy_sandbox(self, lang: Language, sandbox: SandboxContainer) -> None:
-        """For one that is not to be trusted any more."""
+        """Destroy a sandbox that is no longer trusted."""
         if lang in self.language_pools:
             self.language_pools[lang].destroy_sandbox(sandbox)
 
@@ -61,7 +62,7 @@ class SandboxManager:
         return {language.value: pool.get_stats() for language, pool in self.language_pools.items()}
 
     def shutdown(self) -> None:
-        """Gives up all that was lent, and ends the manager's own service. May be called again."""
+        """End all leases, and stop the manager's own service. Further calls have no effect."""
         with self._shutdown_lock:
             if self._is_shut_down:
                 return
@@ -86,7 +87,9 @@ _WARM_SECONDS = 60.0
 
 
 def _wait_until_warm(client: "cloche.Client", configs: Sequence[SandboxPoolConfig]) -> None:
-    """Until each pool has as many sandboxes as it keeps warm, lent ones included; warns when that takes too long."""
+    """Wait until each pool has as many sandboxes as it keeps warm, leased ones included; log a warning if that takes
+    too long.
+    """
     end = time.monotonic() + _WARM_SECONDS
     while True:
         stats = client.stats()
@@ -111,10 +114,10 @@ _instance_lock = threading.Lock()
 
 def initialize_sandbox_manager(pool_configs: Optional[Sequence[SandboxPoolConfig]] = None, mode: str = "local",
                                api_url: str = "http://localhost:8001") -> SandboxManager:
-    """Called once, when the application starts; a second call replaces the first one's manager.
+    """Initialize the manager; call this once, when the application starts. A second call replaces the manager.
 
-    Without `pool_configs`, `sandbox_config.yml` of the current directory is read. `mode="remote"` uses the service at
-    `api_url`, whose own configuration says which pools there are.
+    Without `pool_configs`, it reads `sandbox_config.yml` of the current directory. `mode="remote"` uses the service at
+    `api_url`, whose own configuration defines the pools.
     """
     global _instance
     if mode not in ("local", "remote"):

@@ -1,4 +1,4 @@
-"""What goes into an autograder's sandbox and what comes out of it."""
+"""Inputs and results of an autograder's sandbox."""
 from __future__ import annotations
 
 import json
@@ -9,7 +9,7 @@ from typing import Any, Mapping
 
 
 class Language(Enum):
-    """The value is the language's name; `image` the one it has on Docker."""
+    """The value is the name of the language; `image` is its image on Docker."""
 
     PYTHON = ("python", "sandbox-py:latest")
     JAVA = ("java", "sandbox-java:latest")
@@ -58,7 +58,7 @@ class CommandResponse:
 
 @dataclass
 class SubmissionFile:
-    """Anything with these two attributes does as well."""
+    """A file of a submission. Any object with these two attributes works as well."""
 
     filename: str
     content: str
@@ -66,7 +66,7 @@ class SubmissionFile:
 
 @dataclass
 class ResolvedAsset:
-    """Anything with these attributes does as well. `target` is a path below /tmp."""
+    """An asset. Any object with these attributes works as well. `target` is a path below /tmp."""
 
     target: str
     content: bytes
@@ -83,7 +83,7 @@ class ExtractedFile:
 
 
 class HttpResponse:
-    """What an application in a sandbox answered."""
+    """The response of an application in a sandbox."""
 
     def __init__(self, status_code: int, headers: Mapping[str, str], content: bytes, text: str) -> None:
         self.status_code = status_code
@@ -103,11 +103,11 @@ class HttpResponse:
 
 
 class RequestException(OSError):
-    """No answer came from the application."""
+    """The application did not respond."""
 
 
 def request_exception(message: str) -> RequestException:
-    """One that `except requests.RequestException` takes as well, in a program that uses requests."""
+    """Return an exception that `except requests.RequestException` also catches, in a program that uses requests."""
     requests = sys.modules.get("requests")
     theirs = getattr(requests, "RequestException", None)
     if theirs is None:

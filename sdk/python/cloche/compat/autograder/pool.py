@@ -1,4 +1,6 @@
-"""The pool of one language. The service keeps the sandboxes warm; this knows which of them this program was lent."""
+"""The pool of one language. The service keeps the sandboxes warm; this object knows which of them this program has
+leased.
+"""
 from __future__ import annotations
 
 import threading
@@ -17,13 +19,15 @@ _NO_POOL = {"idle": 0, "active": 0, "total": 0, "pool_size": 0, "scale_limit": 0
 
 
 def figures_of(language: Language, stats: Mapping[str, Any]) -> Optional[Mapping[str, Any]]:
-    """Of the pool that serves the language; a service may have one for C and C++. None where there is none."""
+    """Return the figures of the pool of a language; a service may have one pool for C and C++. None if there is no
+    pool.
+    """
     found: Optional[Mapping[str, Any]] = stats.get(language.value)
     return stats.get("cpp") if found is None and language is Language.C else found
 
 
 class LanguagePool:
-    """`client` may be left to the manager, which has one for all of its pools."""
+    """The pool of one language. Without `client`, the pool uses the client of its manager."""
 
     def __init__(self, language: Language, config: SandboxPoolConfig, client: Optional["cloche.Client"] = None) -> None:
         self.language = language
@@ -33,7 +37,7 @@ class LanguagePool:
         self._lock = threading.Lock()
 
     def acquire(self) -> SandboxContainer:
-        """ValueError when all are busy and there may be no more."""
+        """Lease a sandbox. Raises ValueError if all are busy and the limit is reached."""
         try:
             lease = self._client.lease(self.language.value)
         except SandboxResourceError as error:
@@ -47,7 +51,7 @@ class LanguagePool:
         return sandbox
 
     def release(self, sandbox: SandboxContainer) -> None:
-        """Gives it back; the service makes it as good as new, or replaces it."""
+        """Release a sandbox; the service resets or replaces it."""
         self._take_out(sandbox)
         sandbox.release()
         try:
@@ -65,7 +69,7 @@ class LanguagePool:
 
     @contextmanager
     def acquire_sandbox(self) -> Iterator[SandboxContainer]:
-        """Released at the end, unless it was destroyed before."""
+        """Lease a sandbox for a `with` block. It is released at the end, unless it was destroyed before."""
         sandbox = self.acquire()
         try:
             yield sandbox
@@ -76,11 +80,11 @@ class LanguagePool:
                 self.release(sandbox)
 
     def get_stats(self) -> dict[str, Any]:
-        """The service's figures: `active` has what other programs were lent, too."""
+        """Return the service's figures; `active` includes leases of other programs."""
         return {"language": self.language.value, **(figures_of(self.language, self._client.stats()) or _NO_POOL)}
 
     def shutdown(self) -> None:
-        """Destroys what was lent and not given back."""
+        """Destroy the sandboxes that are still leased."""
         with self._lock:
             sandboxes = list(self.active_sandboxes)
         for sandbox in sandboxes:
@@ -89,7 +93,7 @@ class LanguagePool:
     @property
     def _client(self) -> "cloche.Client":
         if self.client is None:
-            raise ValueError("the pool has no client: it belongs to no SandboxManager")
+            raise ValueError("the pool has no client, because it does not belong to a SandboxManager")
         return self.client
 
     def _take_out(self, sandbox: SandboxContainer) -> None:

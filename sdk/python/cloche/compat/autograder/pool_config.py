@@ -1,4 +1,4 @@
-"""How large each language's pool is, from `sandbox_config.yml` or from the program."""
+"""The size of each language's pool, from `sandbox_config.yml` or from the program."""
 from __future__ import annotations
 
 import os
@@ -18,7 +18,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 @dataclass
 class SandboxPoolConfig:
-    """The pool of one language. Times are in seconds."""
+    """The configuration of one language's pool. Times are in seconds."""
 
     language: Language
     pool_size: int
@@ -30,9 +30,9 @@ class SandboxPoolConfig:
 
     @classmethod
     def load_from_yaml(cls, config_path: str = "sandbox_config.yml") -> list["SandboxPoolConfig"]:
-        """One for each language. A relative path is looked for in the current directory.
+        """Load one configuration for each language. A relative path is relative to the current directory.
 
-        Raises FileNotFoundError, or ValueError for a file that makes no sense.
+        Raises FileNotFoundError, or ValueError for an invalid file.
         """
         path = os.path.abspath(config_path)
         if not os.path.exists(path):
@@ -81,7 +81,7 @@ def _seconds(name: str, value: Any) -> int:
 
 
 def source_of(configs: Sequence[SandboxPoolConfig]) -> Optional[str]:
-    """The file that says just what these say, if they all came from one and nobody changed them since."""
+    """Return the file that contains exactly these settings, if all came from one file and were not changed since."""
     sources = {config.source for config in configs}
     path = sources.pop() if len(sources) == 1 else None
     if path is None or not os.path.exists(path):
@@ -93,7 +93,8 @@ def source_of(configs: Sequence[SandboxPoolConfig]) -> Optional[str]:
 
 
 def service_config(configs: Sequence[SandboxPoolConfig]) -> dict[str, Any]:
-    """What a service of these pools, and of nothing else, is started with; the same as it makes of the file."""
+    """Return the configuration of a service with these pools only; it is the same as the service derives from the file.
+    """
     profiles: dict[str, Any] = {}
     for each in configs:
         figures = asdict(each)

@@ -1,5 +1,6 @@
-"""The little of YAML that a `sandbox_config.yml` is written in: mappings by indentation, with numbers, words and quoted
-text as values. All else is an error with its line, so that nothing is taken for what it is not."""
+"""The subset of YAML that a `sandbox_config.yml` uses: mappings by indentation, with numbers, words and quoted text as
+values. Everything else is an error with its line number, so that nothing is misinterpreted.
+"""
 from __future__ import annotations
 
 import re
@@ -21,11 +22,11 @@ class _Line(NamedTuple):
 
 
 def parse_mapping(text: str) -> dict[str, Any]:
-    """Raises ValueError, which names the line."""
+    """Parse a mapping. Raises ValueError, which names the line."""
     lines = list(_lines(text))
     top, rest = _block(lines, 0, lines[0].indent if lines else 0)
     if rest != len(lines):
-        raise _refused(lines[rest], "stands further left than what it follows")
+        raise _refused(lines[rest], "is indented less than the line before it")
     return top
 
 
@@ -37,7 +38,7 @@ def _lines(text: str) -> Iterator[_Line]:
             continue
         line = _Line(number, len(content) - len(bare), bare)
         if bare.startswith("\t"):
-            raise _refused(line, "a tab is no indentation")
+            raise _refused(line, "is indented with a tab")
         yield line
 
 
@@ -58,13 +59,13 @@ def _block(lines: list[_Line], place: int, indent: int) -> tuple[dict[str, Any],
     while place < len(lines) and lines[place].indent >= indent:
         line = lines[place]
         if line.indent > indent:
-            raise _refused(line, "stands further right than what it follows")
+            raise _refused(line, "is indented more than the line before it")
         match = _KEY.match(line.text)
         if match is None:
             raise _refused(line, "is not `key: value`")
         key, value = match.group(1), (match.group(2) or "").strip()
         if key in found:
-            raise _refused(line, f"has `{key}` a second time")
+            raise _refused(line, f"has a duplicate key `{key}`")
         place += 1
         if not value and place < len(lines) and lines[place].indent > indent:
             found[key], place = _block(lines, place, lines[place].indent)
@@ -84,7 +85,7 @@ def _scalar(line: _Line, text: str) -> Value:
         return text[1:-1]
     if _WORD.match(text):
         return text
-    raise _refused(line, f"has a value that is not understood here: {text}")
+    raise _refused(line, f"has an unsupported value: {text}")
 
 
 def _refused(line: _Line, why: str) -> ValueError:

@@ -1,11 +1,4 @@
-"""The quiz's sandboxed code runner over Cloche.
-
-    from cloche.compat.coderunner import CodeRunnerFactory, CodeRunnerOptions
-
-    runner = CodeRunnerFactory().create("Python")
-    result = await runner.run_code_async("print(input())", CodeRunnerOptions(input=["hello"]))
-    result.output     # 'hello'
-"""
+"""CodeQuiz' sandboxed code runner on Cloche."""
 from .models import (CSHARP, PYTHON, CodeRunnerException, CodeRunnerOptions, CodeRunnerResult, LanguageSandboxConfig,
                      SandboxConfiguration, SandboxRequest, SandboxResult, UnsupportedLanguageException)
 from .runner import CodeRunnerFactory, SandboxedCodeRunner

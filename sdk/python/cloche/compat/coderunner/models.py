@@ -1,4 +1,4 @@
-"""What the quiz's code runner is given and gives back; the names are those of its C# records, spelled as in Python."""
+"""Inputs and results of CodeQuiz' code runner. The names are those of its C# records, spelled as in Python."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Mapping, Optional, Sequence
 
 @dataclass(frozen=True)
 class SandboxRequest:
-    """One program, run once. `cpu_quota` is in microseconds of 100 ms: 50000 is half a core."""
+    """One run of a program. `cpu_quota` is in microseconds per 100 ms: 50000 is half a core."""
 
     docker_image: str
     command: str
@@ -22,7 +22,7 @@ class SandboxRequest:
 
 @dataclass(frozen=True)
 class SandboxResult:
-    """`output` of a success, `error` of a failure; the other is None."""
+    """The result of a run: `output` after a success, `error` after a failure; the other is None."""
 
     success: bool
     output: Optional[str] = None
@@ -39,7 +39,7 @@ class CodeRunnerResult:
 
 @dataclass(frozen=True)
 class CodeRunnerOptions:
-    """`contain_output` and `contain_error` say whether the result is to have them."""
+    """`contain_output` and `contain_error` decide whether the result contains them."""
 
     contain_output: bool = True
     contain_error: bool = True
@@ -47,14 +47,14 @@ class CodeRunnerOptions:
 
 
 class CodeRunnerException(Exception):
-    """There is no result at all."""
+    """The code could not be run, so there is no result."""
 
     def __init__(self, message: str = "Failed to run code") -> None:
         super().__init__(message)
 
 
 class UnsupportedLanguageException(CodeRunnerException):
-    """A language without a sandbox. It is never run outside of one."""
+    """The language has no sandbox. Code is never run outside of one."""
 
     def __init__(self, language: str) -> None:
         super().__init__(f"The programming language '{language}' is not currently supported.")

@@ -1,4 +1,4 @@
-"""From source to result, by language."""
+"""Run source code, by language."""
 from __future__ import annotations
 
 import os
@@ -15,7 +15,7 @@ _WORK_DIR = "/sandbox"
 
 
 class SandboxedCodeRunner:
-    """Of one language. UnsupportedLanguageException where the configuration has no sandbox for it."""
+    """The runner of one language. Raises UnsupportedLanguageException if the configuration has no sandbox for it."""
 
     def __init__(self, sandbox: DockerSandbox, configuration: SandboxConfiguration, language: str) -> None:
         self.language, self._config = _find(configuration, language)
@@ -32,7 +32,7 @@ class SandboxedCodeRunner:
                 with open(path, "w", encoding="utf-8", newline="") as file:
                     file.write(self._config.prepare_code(code))
             except (OSError, UnicodeError) as error:
-                raise CodeRunnerException(f"the code cannot be written to {path}: {error}") from error
+                raise CodeRunnerException(f"cannot write the code to {path}: {error}") from error
             result = await self._sandbox.execute_async(SandboxRequest(
                 docker_image=self._config.docker_image, command=self._config.command,
                 arguments=self._config.get_arguments(filename), code_file_path=path, container_work_dir=_WORK_DIR,
@@ -54,18 +54,20 @@ class CodeRunnerFactory:
 
 
 def _own_folder(path: str) -> None:
-    """Makes it if need be. One that others may write to is refused: they could put other code in place of this one."""
+    """Create the directory if it does not exist. A directory that others may write to is rejected, because they could
+    replace the code.
+    """
     try:
         os.makedirs(path, mode=0o700, exist_ok=True)
         status = os.lstat(path)
     except OSError as error:
         raise CodeRunnerException(f"{path} cannot be used for code: {error}") from error
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
-        raise CodeRunnerException(f"{path} cannot be used for code: it is not a directory of this user's alone")
+        raise CodeRunnerException(f"{path} cannot be used for code: it must be a directory that only this user can access")
 
 
 def _find(configuration: SandboxConfiguration, language: str) -> tuple[str, LanguageSandboxConfig]:
-    """Names match whatever their case."""
+    """Find a language; names are not case-sensitive."""
     for name, config in configuration.language_configs.items():
         if name.casefold() == language.casefold():
             return name, config

@@ -1,4 +1,4 @@
-"""Runs one program in a sandbox that is made for it and gone after it."""
+"""Run one program in a sandbox that is created for it and destroyed afterwards."""
 from __future__ import annotations
 
 import asyncio
@@ -24,11 +24,12 @@ _REMOTE_WORK_DIR = "/workspace"
 
 
 class DockerSandbox:
-    """Called as the original is; which backend makes the sandbox is the service's business."""
+    """Has the interface of the original; the service decides which backend creates the sandbox."""
 
     async def execute_async(self, request: SandboxRequest) -> SandboxResult:
-        """How the program ended is in the result. Raises SandboxError when there is no sandbox to be had, OSError when
-        the code file cannot be read."""
+        """Run the program. How it ended is in the result. Raises SandboxError if no sandbox is available, OSError if
+        the code file cannot be read.
+        """
         loop = asyncio.get_running_loop()
         code = await loop.run_in_executor(None, _read, request.code_file_path)
         service = await loop.run_in_executor(None, shared_service, _service_config(request))
@@ -60,7 +61,8 @@ def _limits(request: SandboxRequest) -> dict[str, Any]:
 
 
 def _service_config(request: SandboxRequest) -> dict[str, Any]:
-    """Sandboxes of this image, directory and limits, each for one program."""
+    """Return the configuration of a service with sandboxes of this image, directory and limits, each for one program.
+    """
     profile: dict[str, Any] = {
         **image_setting(request.docker_image), "work_dir": request.container_work_dir,
         "limits": {**_limits(request), "pids": 128, "file_size": "64m"},

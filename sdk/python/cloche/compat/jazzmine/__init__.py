@@ -1,13 +1,4 @@
-"""Jazzmine's sandbox pool and script executor over Cloche.
-
-    from cloche.compat.jazzmine import SandboxBuilder, SandboxPool, ScriptExecutor, registry
-
-    pool = SandboxPool(registry=registry, builder=SandboxBuilder(registry))
-    await pool.startup()
-    async with pool.checkout("default") as container:
-        result = await ScriptExecutor().execute(container, "final_result(6 * 7)")
-    await pool.shutdown()
-"""
+"""Jazzmine's sandbox pool and script executor on Cloche."""
 from .builder import SandboxBuilder
 from .config import ExecutionMode, FileResource, NetworkPolicy, ResourceLimits, SandboxConfig
 from .container import ManagedContainer

@@ -1,4 +1,4 @@
-"""Makes sure that what a sandbox needs is there. Nothing is downloaded: packages come with the image."""
+"""Check that everything that a sandbox needs exists. Nothing is downloaded: packages come with the image."""
 from __future__ import annotations
 
 from typing import Any
@@ -9,23 +9,27 @@ from .registry import ToolRegistry
 
 
 class SandboxBuilder:
-    """Turns the registry's entries into what the service makes sandboxes from."""
+    """Turns the registry's entries into the configuration of the service."""
 
     def __init__(self, registry: ToolRegistry) -> None:
         self.registry = registry
 
     async def ensure_sandbox(self, sandbox_name: str) -> str:
-        """A tag that changes when the sandbox does. RuntimeError for what no sandbox can have."""
+        """Return a tag that changes when the sandbox changes. Raises RuntimeError for settings that no sandbox can
+        have.
+        """
         self.check(self.registry.sandbox(sandbox_name))
         return f"cloche-sandbox-{sandbox_name}:{self.registry.checksum(sandbox_name)[:12]}"
 
     def check(self, config: SandboxConfig) -> None:
         if config.network.allowed_hosts:
-            raise RuntimeError(f"Sandbox '{config.name}' asks for hosts ({', '.join(config.network.allowed_hosts)}): "
+            raise RuntimeError(f"Sandbox '{config.name}' requires hosts ({', '.join(config.network.allowed_hosts)}): "
                                "sandboxes have no network")
 
     def profile(self, sandbox_name: str, capacity: int) -> dict[str, Any]:
-        """For the configuration of a private service. Of a pool's sandboxes one more than those in use is kept warm."""
+        """Return the profile for the configuration of a private service. It keeps one more sandbox warm than the pool
+        uses.
+        """
         config = self.registry.sandbox(sandbox_name)
         profile: dict[str, Any] = {
             "limits": {**config.limits.for_session(), "file_size": "64m", "work_dir": "64m"},

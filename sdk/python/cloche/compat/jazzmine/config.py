@@ -1,4 +1,4 @@
-"""What a sandbox is made of, as plain data: nothing here talks to a service."""
+"""The configuration of a sandbox, as plain data without a service."""
 from __future__ import annotations
 
 import posixpath
@@ -8,7 +8,7 @@ from typing import Any, Optional
 
 
 class ExecutionMode(Enum):
-    """PLAN: a script is over with its first result or error. INTERACTIVE: it goes on to its end."""
+    """PLAN: a script ends with its first result or error. INTERACTIVE: it runs until its end."""
 
     PLAN = "plan"
     INTERACTIVE = "interactive"
@@ -16,7 +16,9 @@ class ExecutionMode(Enum):
 
 @dataclass(frozen=True)
 class ResourceLimits:
-    """`cpu_quota` is in cores. There is never any swap: `memory_swap_mb`, the total with it, is checked, not used."""
+    """Limits of a sandbox. `cpu_quota` is in cores. Swap is never used: `memory_swap_mb`, the total of memory and swap,
+    is checked but not used.
+    """
 
     cpu_quota: float = 0.5
     memory_mb: int = 256
@@ -28,9 +30,9 @@ class ResourceLimits:
     def __post_init__(self) -> None:
         for name in ("cpu_quota", "memory_mb", "pids_limit", "execution_timeout_sec", "max_output_bytes"):
             if getattr(self, name) <= 0:
-                raise ValueError(f"{name} must be more than 0")
+                raise ValueError(f"{name} must be greater than 0")
         if self.memory_swap_mb is not None and self.memory_swap_mb < self.memory_mb:
-            raise ValueError("memory_swap_mb is the total of memory and swap: it must not be less than memory_mb")
+            raise ValueError("memory_swap_mb is the total of memory and swap and must not be less than memory_mb")
 
     def for_session(self) -> dict[str, Any]:
         return {"memory": f"{self.memory_mb}m", "cpus": self.cpu_quota, "pids": self.pids_limit}
@@ -38,7 +40,7 @@ class ResourceLimits:
 
 @dataclass(frozen=True)
 class NetworkPolicy:
-    """Hosts that scripts may talk to. Sandboxes have no network: a list that is not empty is refused by `startup()`."""
+    """Hosts that scripts may connect to. Sandboxes have no network: `startup()` rejects a list that is not empty."""
 
     allowed_hosts: tuple[str, ...] = ()
 
@@ -48,7 +50,7 @@ class NetworkPolicy:
 
 @dataclass(frozen=True)
 class FileResource:
-    """A file or directory of the host, to be read at `container_path`."""
+    """A file or directory of the host, readable at `container_path`."""
 
     host_path: str
     container_path: str
@@ -60,8 +62,9 @@ class FileResource:
 
 @dataclass(frozen=True)
 class SandboxConfig:
-    """`image`: on docker an image; else a root filesystem, an OCI layout or a `docker save` archive. Without one, the
-    service's own default."""
+    """The configuration of a sandbox. `image` is an image on docker, otherwise a root filesystem, an OCI layout or a
+    `docker save` archive. Without it, the service's default is used.
+    """
 
     name: str = "default"
     pool_size: int = 2

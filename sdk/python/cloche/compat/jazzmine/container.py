@@ -1,4 +1,4 @@
-"""A sandbox that scripts are sent to, and the bridge between its two pipes and the service."""
+"""A sandbox that runs scripts, and the bridge between its two pipes and the service."""
 from __future__ import annotations
 
 import asyncio
@@ -25,8 +25,10 @@ with open(os.path.join(os.path.dirname(__file__), "harness.py"), encoding="utf-8
 
 @dataclass(eq=False)
 class ManagedContainer:
-    """Requests are written to `stdin_pipe`, a JSON object a line: `script`, and if need be `mode` (`plan` or
-    `interactive`), `inputs`, `timeout` in seconds. Events are read from `stdout_pipe`, one script's after another's."""
+    """Write requests to `stdin_pipe`, one JSON object per line: `script`, and optionally `mode` (`plan` or
+    `interactive`), `inputs`, and `timeout` in seconds. Read events from `stdout_pipe`; the events of one script follow
+    those of another.
+    """
 
     container_id: str
     sandbox_name: str
@@ -37,15 +39,16 @@ class ManagedContainer:
     bridge: "Bridge" = field(repr=False, default=None)  # type: ignore[assignment]
 
     async def close(self) -> None:
-        """Ends what runs in it, and its session."""
+        """End the running script and the session."""
         self.healthy = False
         self.stdin_pipe.close()
         await self.bridge.close()
 
 
 class Bridge:
-    """Stands where Docker's attached socket would end: takes requests, runs each as a process of its own in the
-    session, and sends what its harness says. When the sandbox is lost it hangs up, and so `stdout_pipe` ends."""
+    """Replaces Docker's attached socket: it accepts requests, runs each as a separate process in the session, and sends
+    the events of its harness. When the sandbox is lost, it closes the connection, so that `stdout_pipe` ends.
+    """
 
     def __init__(self, client: "aio.Client", session_id: str, config: SandboxConfig, tools: Mapping[str, str],
                  secrets: Mapping[str, str], requirements: Sequence[str]) -> None:
@@ -59,8 +62,9 @@ class Bridge:
         self.failure: Optional[str] = None
 
     async def open(self, sandbox_name: str) -> ManagedContainer:
-        """The session must be there. The first event of the container, left to be read, is the harness's `ready`, or an
-        `error` when some of the requirements are not in the sandbox."""
+        """Open the container; its session must exist. The first event is the harness's `ready`, or an `error` if some
+        requirements are missing in the sandbox.
+        """
         near, far = socket.socketpair()
         reader, writer = await asyncio.open_connection(sock=near)
         far_reader, far_writer = await asyncio.open_connection(sock=far, limit=_LONGEST_REQUEST)
@@ -92,7 +96,7 @@ class Bridge:
             writer.close()
 
     def _read_request(self, line: bytes) -> tuple[Optional[dict[str, Any]], Any]:
-        """The request and its time, or None and what is wrong with it."""
+        """Return the request and its timeout, or None and the error."""
         limits = self._config.limits
         try:
             given = json.loads(line)
@@ -100,9 +104,9 @@ class Bridge:
             mode = given.get("mode", self._config.mode.value)
             seconds = given.get("timeout") or limits.execution_timeout_sec
             if not isinstance(script, str) or mode not in ("plan", "interactive") or not 0 < seconds <= 3600:
-                raise ValueError("script must be text, mode plan or interactive, timeout up to 3600")
+                raise ValueError("`script` must be text, `mode` must be plan or interactive, `timeout` must be at most 3600")
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            return None, f"not a request: {error!r}"
+            return None, f"invalid request: {error!r}"
         return {"script": script, "seconds": seconds, "mode": mode, "inputs": given.get("inputs"), "tools": self._tools,
                 "max_output_bytes": limits.max_output_bytes}, float(seconds)
 
@@ -133,7 +137,7 @@ class Bridge:
 
 
 def _kind_of(line: bytes) -> tuple[str, bool]:
-    """An event's type, and whether it tells of a crash, of which the service may know the reason."""
+    """Return the type of an event, and whether it reports a crash whose reason the service may know."""
     try:
         event = json.loads(line)
         return str(event["type"]), event.get("kind") == "crashed"
@@ -148,7 +152,7 @@ def _is_end(kind: str, request: Mapping[str, Any]) -> bool:
 
 
 def _ending(result: Result, seconds: float) -> bytes:
-    """The harness had no time to say it."""
+    """Return the event for an end that the harness could not report."""
     if result.category == "timeout":
         return _error("timeout", f"Execution timed out after {seconds:g} seconds")
     if result.cause == "memory":

@@ -1,4 +1,4 @@
-"""Sends a script to a container and makes a result of the events that come back."""
+"""Send a script to a container and turn its events into a result."""
 from __future__ import annotations
 
 import asyncio
@@ -20,8 +20,9 @@ _BEYOND_LIMIT = 15
 
 @dataclass
 class ExecutionResult:
-    """`success`: a PLAN gave its result, an INTERACTIVE script left with exit code 0. `error_kind` is `exception`,
-    `timeout`, `memory`, `output_limit`, `crashed`, `protocol` or `lost`."""
+    """The result of a script. `success`: a PLAN reported its result, or an INTERACTIVE script exited with code 0.
+    `error_kind` is `exception`, `timeout`, `memory`, `output_limit`, `crashed`, `protocol` or `lost`.
+    """
 
     success: bool = False
     final_result: Any = None
@@ -39,7 +40,9 @@ class ExecutionResult:
 
 
 class ScriptExecutor:
-    """`on_intermediate` and `on_log` are told of such events as they come; they may be coroutines."""
+    """Runs scripts. `on_intermediate` and `on_log` are called with each such event when it arrives; they may be
+    coroutines.
+    """
 
     def __init__(self, limits: Optional[ResourceLimits] = None, on_intermediate: Optional[Callback] = None,
                  on_log: Optional[Callback] = None) -> None:
@@ -48,7 +51,7 @@ class ScriptExecutor:
 
     async def execute(self, container: ManagedContainer, script: str, mode: ExecutionMode = ExecutionMode.PLAN,
                       inputs: Optional[Mapping[str, Any]] = None) -> ExecutionResult:
-        """How the script ended is in the result. A container that was lost is not healthy afterwards."""
+        """Run a script. How it ended is in the result. A container that was lost is not healthy afterwards."""
         started = time.monotonic()
         result = ExecutionResult()
         seconds = self.limits.execution_timeout_sec

@@ -1,9 +1,9 @@
-"""Runs inside the sandbox, once a script: reads a request on stdin, runs the script in a child of its own and tells of
-it on stdout, a JSON object a line.
+"""Runs inside the sandbox, once per script: it reads a request on stdin, runs the script in a child process and reports
+events on stdout, one JSON object per line.
 
-What the script prints goes to pipes and becomes `log` events; it never has the descriptor that events leave by, and may
-only say `log`, `intermediate`, `final_result` and `error`. Whether it ended, and how, is said by this process or, where
-this one was ended too, by the service.
+Output of the script goes to pipes and becomes `log` events. The script never has the descriptor of the events, and may
+only send `log`, `intermediate`, `final_result` and `error`. This process reports whether and how the script ended; if
+it was killed too, the service does.
 """
 import json
 import os
@@ -24,7 +24,7 @@ def main():
     if request.get("check") is not None:
         missing = missing_of(request["check"])
         if missing:
-            tell({"type": "error", "kind": "requirements", "message": "not in the sandbox: " + ", ".join(missing)})
+            tell({"type": "error", "kind": "requirements", "message": "missing in the sandbox: " + ", ".join(missing)})
         else:
             tell({"type": "ready"})
         return
@@ -32,7 +32,7 @@ def main():
 
 
 class Teller:
-    """Writes events, up to so many bytes; then `over` is true and nothing more is written but the last word."""
+    """Writes events, up to a number of bytes; then `over` is true and only the last event is written."""
 
     def __init__(self, most):
         self.left = most
@@ -101,7 +101,7 @@ class Script:
         self.end(status)
 
     def take(self, fd):
-        """What was read; None when there is nothing now."""
+        """Return what was read, or None if nothing is available now."""
         try:
             piece = os.read(fd, 65536)
         except BlockingIOError:
@@ -120,7 +120,7 @@ class Script:
             return
         event = allowed(line)
         if event is None:
-            event = {"type": "error", "kind": "protocol", "message": "the script sent something that is no event",
+            event = {"type": "error", "kind": "protocol", "message": "the script sent an invalid event",
                      "traceback": ""}
         if self.finished:
             return
@@ -164,7 +164,7 @@ class Script:
 
 
 class Lines:
-    """Puts pieces together to lines of bounded length."""
+    """Joins pieces to lines of limited length."""
 
     most = 1024 * 1024
 
@@ -185,7 +185,7 @@ class Lines:
 
 
 def allowed(line):
-    """The event that a script may send, with its known fields only; None for anything else."""
+    """Return an event that a script may send, with its known fields only; None for anything else."""
     try:
         given = json.loads(line)
         kind = given["type"]
@@ -204,7 +204,7 @@ def allowed(line):
 
 
 def run_script(request, fds, start):
-    """In the child. Does not return."""
+    """Run the script, in the child. Does not return."""
     os.setsid()
     os.read(start, 1)
     os.close(start)
@@ -231,7 +231,7 @@ def run_script(request, fds, start):
 
 
 class Helpers:
-    """What a script may call."""
+    """The functions that a script may call."""
 
     def __init__(self, fd):
         self._fd = fd
@@ -239,7 +239,7 @@ class Helpers:
 
     def log(self, message, level="info"):
         if level not in LEVELS:
-            raise ValueError(f"no level of a log: {level!r}; there are {', '.join(LEVELS)}")
+            raise ValueError(f"unknown log level {level!r}; use one of {', '.join(LEVELS)}")
         self._send({"type": "log", "level": level, "message": str(message)[:LONGEST_LOG]})
 
     def intermediate(self, label, data=None):
@@ -253,10 +253,10 @@ class Helpers:
 
     def _send(self, event):
         if os.getpid() != self._pid:
-            raise RuntimeError("events can be sent by the script's own process only")
+            raise RuntimeError("only the script's own process can send events")
         line = (json.dumps(event, allow_nan=False) + "\n").encode()
         if len(line) > Lines.most:
-            raise ValueError(f"{event['type']}: {len(line)} bytes are more than the {Lines.most} of an event")
+            raise ValueError(f"{event['type']}: {len(line)} bytes exceed the limit of {Lines.most} bytes for an event")
         sys.stdout.flush()
         sys.stderr.flush()
         rest = memoryview(line)
@@ -299,7 +299,7 @@ def defined_in(source):
 
 
 def callable_now(fn):
-    """Scripts call tools that are `async def` as they call others."""
+    """Wrap an `async def` tool, so that scripts call it like any other."""
     import asyncio
     if not asyncio.iscoroutinefunction(fn):
         return fn
@@ -322,13 +322,14 @@ def missing_of(requirements):
             missing.append(requirement)
             continue
         if exactly is not None and version != exactly:
-            missing.append(f"{requirement} (there is {version})")
+            missing.append(f"{requirement} (installed: {version})")
     return missing
 
 
 def keep_out_of_reach():
-    """So that the script cannot open this process's descriptors or memory. Where there is no ctypes, it may spoil its
-    own events, and nothing else: how it ended is also said by the service."""
+    """Prevent the script from opening this process's descriptors or memory. Without ctypes, the script may spoil its
+    own events and nothing else, because the service also reports how it ended.
+    """
     try:
         import ctypes
         ctypes.CDLL(None).prctl(*NOT_DUMPABLE, 0, 0, 0)

@@ -1,5 +1,6 @@
-"""Lines out of Docker's multiplexed stream: frames of `[1 byte stream][3 bytes zero][4 bytes length]` and content.
-Lines begin and end anywhere in a frame."""
+"""Read lines from Docker's multiplexed stream: frames of `[1 byte stream][3 bytes zero][4 bytes length]` and content.
+Lines begin and end anywhere in a frame.
+"""
 from __future__ import annotations
 
 import asyncio
@@ -11,14 +12,14 @@ _KEPT_STDERR = 64 * 1024
 
 
 def frame(stream: int, content: bytes) -> bytes:
-    """`content` as one frame."""
+    """Encode `content` as one frame."""
     return _HEADER.pack(stream, len(content)) + content
 
 
 class DockerLineReader:
-    """Reads from any `asyncio.StreamReader` that gets such a stream, an engine's attached socket for one.
+    """Reads such a stream from any `asyncio.StreamReader`, for example an engine's attached socket.
 
-    `stderr` has the last 64 KiB of what came on that stream. Not for two readers at a time.
+    `stderr` has the last 64 KiB of that stream. Only one reader at a time.
     """
 
     def __init__(self, reader: asyncio.StreamReader, max_line: int = 16 * 1024 * 1024) -> None:
@@ -31,10 +32,10 @@ class DockerLineReader:
         self.stderr = b""
 
     async def readline(self) -> str:
-        """The next line of stdout, without its end.
+        """Read the next line of stdout, without its line end.
 
-        Raises asyncio.IncompleteReadError when the stream ends, with what was left of a line in `partial`, and
-        ValueError when it is no such stream or a line is longer than `max_line` bytes. A cancelled call loses nothing.
+        Raises asyncio.IncompleteReadError when the stream ends, with an incomplete line in `partial`, and ValueError if
+        it is not such a stream or a line is longer than `max_line` bytes. A cancelled call loses nothing.
         """
         while True:
             end = self._buffer.find(b"\n", self._searched)
@@ -56,7 +57,7 @@ class DockerLineReader:
                 raise asyncio.IncompleteReadError(bytes(self._buffer), None) from None
             stream, length = _HEADER.unpack(header)
             if stream > STDERR or header[1:4] != b"\0\0\0":
-                raise ValueError("not a multiplexed stream: was the container made with a terminal?")
+                raise ValueError("not a multiplexed stream; check whether the container was created with a terminal")
             self._stream, self._left_of_frame = stream, length
             return
         content = await self._reader.read(min(self._left_of_frame, 65536))

@@ -1,4 +1,4 @@
-"""A fleet of sandboxes, some of them warm, checked out for one task each."""
+"""A set of sandboxes, some of them warm, each checked out for one task."""
 from __future__ import annotations
 
 import asyncio
@@ -24,7 +24,7 @@ _IDLE_SECONDS = 24 * 3600
 
 
 class _Fleet:
-    """Of one sandbox. `total` counts all that exist or are being made or ended."""
+    """The containers of one sandbox. `total` counts all that exist or are being created or ended."""
 
     def __init__(self, config: SandboxConfig, capacity: int, profile: Optional[str],
                  limits: Optional[Mapping[str, Any]]) -> None:
@@ -38,7 +38,7 @@ class _Fleet:
 
 
 class SandboxPool:
-    """Made, used and shut down in one event loop."""
+    """Create, use and shut down the pool in one event loop."""
 
     def __init__(self, registry: ToolRegistry, builder: SandboxBuilder, secrets: Optional[Mapping[str, str]] = None,
                  max_overflow: int = 10, host_path_map: Optional[Mapping[str, str]] = None) -> None:
@@ -57,10 +57,11 @@ class SandboxPool:
         self._closing = False
 
     async def startup(self, sandbox_names: Optional[Sequence[str]] = None) -> None:
-        """Makes `pool_size` containers of each sandbox, all of the registry's unless some are named. When one fails,
-        nothing is left of the others."""
+        """Create `pool_size` containers of each sandbox; by default of all sandboxes in the registry. If one fails, the
+        others are removed.
+        """
         if self._client is not None:
-            raise RuntimeError("the pool has been started already")
+            raise RuntimeError("the pool is already started")
         self._closing = False
         names = list(self.registry.sandbox_names() if sandbox_names is None else sandbox_names)
         for name in names:
@@ -78,8 +79,10 @@ class SandboxPool:
 
     @asynccontextmanager
     async def checkout(self, sandbox_name: str, timeout: Optional[float] = None) -> AsyncIterator[ManagedContainer]:
-        """A container that nobody has used before. Waits while all are in use, `timeout` seconds if that is said
-        (asyncio.TimeoutError). ValueError for a sandbox that was not started, RuntimeError when none can be made."""
+        """Check out an unused container. Waits while all are in use, for at most `timeout` seconds if it is given
+        (asyncio.TimeoutError). Raises ValueError for a sandbox that was not started, RuntimeError if no container can
+        be created.
+        """
         fleet = self._fleets.get(sandbox_name)
         if fleet is None:
             raise ValueError(f"No pool for sandbox '{sandbox_name}': it was not included in startup()")
@@ -91,7 +94,7 @@ class SandboxPool:
             self._begin_chore(self._renew(fleet, container))
 
     async def shutdown(self) -> None:
-        """Ends every container, those that are checked out as well, and the pool's own service."""
+        """End every container, including those that are checked out, and stop the pool's own service."""
         self._closing = True
         for chore in list(self._chores):
             chore.cancel()
@@ -128,7 +131,7 @@ class SandboxPool:
             fleet.idle.append(each)
 
     async def _renew(self, fleet: _Fleet, used: ManagedContainer) -> None:
-        """In place of one that was used comes a fresh one, if there are too few idle ones."""
+        """Replace a used container by a fresh one, if there are too few idle ones."""
         await self._end(used)
         if self._closing:
             return
@@ -149,7 +152,7 @@ class SandboxPool:
             fleet.changed.notify()
 
     async def _spawn(self, fleet: _Fleet) -> ManagedContainer:
-        """For a place that is already counted; without success it is free again."""
+        """Create a container that is already counted; if this fails, the count is corrected."""
         container: Optional[ManagedContainer] = None
         try:
             container = await self._start(fleet)
@@ -202,7 +205,9 @@ class SandboxPool:
         chore.add_done_callback(self._chores.discard)
 
     def _resolve_secrets(self, sandbox_name: str) -> dict[str, str]:
-        """Of the map, else of this process's environment. They are given to each script's process, and to no other."""
+        """Return the secrets from the map, otherwise from this process's environment. Only the processes of scripts get
+        them.
+        """
         resolved = {}
         for name in self.registry.secrets(sandbox_name):
             value = self.secrets.get(name, os.environ.get(name))
@@ -212,7 +217,7 @@ class SandboxPool:
         return resolved
 
     def _translate_host_path(self, path: str) -> str:
-        """This process's path as the container engine's host knows it; the longest prefix wins."""
+        """Translate a path of this process to a path of the container engine's host; the longest prefix applies."""
         for prefix in sorted(self.host_path_map, key=len, reverse=True):
             bare = prefix.rstrip("/")
             if path == bare or path.startswith(bare + "/"):
@@ -225,7 +230,7 @@ class SandboxPool:
         if profile is None:
             limits = config.limits.for_session()
             if config.files or config.image is not None:
-                raise RuntimeError(f"Sandbox '{name}' asks for an image or files: at a remote service these belong to "
+                raise RuntimeError(f"Sandbox '{name}' requires an image or files: with a remote service these belong to "
                                    "its own profile of that name")
             profile = None if name == "default" else name
         return _Fleet(config, config.pool_size + self.max_overflow, profile, limits)

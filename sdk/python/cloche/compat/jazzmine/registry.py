@@ -1,4 +1,4 @@
-"""Which sandboxes there are, and which tools scripts find in each."""
+"""The sandboxes, and the tools that scripts find in each."""
 from __future__ import annotations
 
 import ast
@@ -23,19 +23,19 @@ class RegisteredTool:
 
 
 class ToolRegistry:
-    """There is a sandbox `default` from the beginning."""
+    """The registry always has a sandbox `default`."""
 
     def __init__(self) -> None:
         self._sandboxes: dict[str, SandboxConfig] = {"default": SandboxConfig()}
         self._tools: dict[str, RegisteredTool] = {}
 
     def register_sandbox(self, config: SandboxConfig) -> SandboxConfig:
-        """Also in place of the one of that name."""
+        """Register a sandbox; it replaces one with the same name."""
         self._sandboxes[config.name] = config
         return config
 
     def sandbox(self, name: str) -> SandboxConfig:
-        """ValueError when there is none of that name."""
+        """Return a sandbox. Raises ValueError if the name is not registered."""
         try:
             return self._sandboxes[name]
         except KeyError:
@@ -46,7 +46,9 @@ class ToolRegistry:
 
     def register_tool(self, fn: Callable[..., Any], *, name: Optional[str] = None, sandbox: str = "default",
                       dependencies: Sequence[str] = (), secrets: Sequence[str] = ()) -> RegisteredTool:
-        """A function of a module, whose source goes into the sandbox: it has its imports inside of itself."""
+        """Register a function of a module. Its source is copied into the sandbox, so its imports must be inside the
+        function.
+        """
         tool = RegisteredTool(name or fn.__name__, fn, _source_of(fn), tuple(dependencies), tuple(secrets), sandbox)
         self._tools[tool.name] = tool
         return tool
@@ -67,18 +69,18 @@ class ToolRegistry:
         return sorted(named)
 
     def checksum(self, sandbox: str) -> str:
-        """SHA-256 over what the sandbox is made from; another one means that it must be made anew."""
+        """Return a SHA-256 over the inputs of the sandbox; if it changes, the sandbox must be created again."""
         parts = [self.sandbox(sandbox).image, self.requirements(sandbox),
                  sorted([tool.name, tool.source] for tool in self.tools(sandbox))]
         return hashlib.sha256(json.dumps(parts).encode("utf-8")).hexdigest()
 
 
 def _source_of(fn: Callable[..., Any]) -> str:
-    """Without its decorators, which mean nothing in the sandbox."""
+    """Return the source without its decorators, which have no meaning in the sandbox."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(fn)))
     except (OSError, TypeError, SyntaxError) as error:
-        raise ValueError(f"the source of {fn!r} cannot be had: {error}") from None
+        raise ValueError(f"cannot read the source of {fn!r}: {error}") from None
     definition = tree.body[0]
     if not isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef)):
         raise ValueError(f"{fn!r} is not a function with a name")

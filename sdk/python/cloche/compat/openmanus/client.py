@@ -12,42 +12,43 @@ class BaseSandboxClient(ABC):
     @abstractmethod
     async def create(self, config: Optional[SandboxSettings] = None,
                      volume_bindings: Optional[Mapping[str, str]] = None) -> None:
-        """Makes the sandbox."""
+        """Create the sandbox."""
 
     @abstractmethod
     async def run_command(self, command: str, timeout: Optional[int] = None) -> str:
-        """What the command printed."""
+        """Run a command and return its output."""
 
     @abstractmethod
     async def copy_from(self, container_path: str, local_path: str) -> None:
-        """Out of the sandbox."""
+        """Copy a file or directory out of the sandbox."""
 
     @abstractmethod
     async def copy_to(self, local_path: str, container_path: str) -> None:
-        """Into the sandbox."""
+        """Copy a file or directory into the sandbox."""
 
     @abstractmethod
     async def read_file(self, path: str) -> str:
-        """A file's text."""
+        """Return the text of a file."""
 
     @abstractmethod
     async def write_file(self, path: str, content: str) -> None:
-        """Makes or replaces a file."""
+        """Create or replace a file."""
 
     @abstractmethod
     async def cleanup(self) -> None:
-        """Ends the sandbox."""
+        """End the sandbox."""
 
 
 class LocalSandboxClient(BaseSandboxClient):
-    """All but `create` and `cleanup` raise RuntimeError as long as there is no sandbox."""
+    """A client of one sandbox. All methods except `create` and `cleanup` raise RuntimeError while there is no sandbox.
+    """
 
     def __init__(self) -> None:
         self.sandbox: Optional[DockerSandbox] = None
 
     async def create(self, config: Optional[SandboxSettings] = None,
                      volume_bindings: Optional[Mapping[str, str]] = None) -> None:
-        """In place of the one that was there, if any."""
+        """Create the sandbox; it replaces the previous one, if any."""
         await self.cleanup()
         sandbox = DockerSandbox(config, volume_bindings)
         await sandbox.create()

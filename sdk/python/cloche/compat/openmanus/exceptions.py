@@ -1,4 +1,4 @@
-"""What is raised: Cloche's own errors, so that code catches both alike."""
+"""The exceptions: Cloche's own errors, so that one handler catches both."""
 from __future__ import annotations
 
 from cloche.errors import SandboxError, SandboxResourceError, SandboxTimeoutError
@@ -7,7 +7,7 @@ __all__ = ["CommandTimeoutError", "SandboxError", "SandboxLimitError", "SandboxR
 
 
 class CommandTimeoutError(SandboxTimeoutError, TimeoutError):
-    """`output` is what the command had printed."""
+    """A command exceeded its time limit. `output` is its output so far."""
 
     def __init__(self, seconds: float, output: str) -> None:
         super().__init__(f"Command execution timed out after {seconds:g} seconds")
@@ -15,4 +15,4 @@ class CommandTimeoutError(SandboxTimeoutError, TimeoutError):
 
 
 class SandboxLimitError(SandboxResourceError, RuntimeError):
-    """There are as many sandboxes as there may be."""
+    """The maximum number of sandboxes is reached."""

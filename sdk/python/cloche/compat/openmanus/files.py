@@ -1,5 +1,6 @@
-"""Files in and out of a sandbox. Those of the work directory go by the service's file routes; others are copied from or
-to there by a shell in the sandbox, with the rights of its user."""
+"""Copy files into and out of a sandbox. Files of the work directory use the service's file routes. Other files are
+copied from or to the work directory by a shell in the sandbox, with the permissions of its user.
+"""
 from __future__ import annotations
 
 import os
@@ -18,15 +19,16 @@ _SHELL_SECONDS = 60
 
 
 def resolve_path(work_dir: str, path: str) -> str:
-    """ValueError for one that climbs."""
+    """Resolve a path. Raises ValueError if it contains `..`."""
     if ".." in path.split("/"):
         raise ValueError("Path contains potentially unsafe patterns")
     return posixpath.normpath(posixpath.join(work_dir, path))
 
 
 class SandboxFiles:
-    """Paths are absolute, and of the sandbox unless they are called `local`. Raises FileNotFoundError, PermissionError,
-    SandboxError."""
+    """Files of a sandbox. Paths are absolute paths of the sandbox, except those called `local`. Raises
+    FileNotFoundError, PermissionError, SandboxError.
+    """
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -51,7 +53,7 @@ class SandboxFiles:
             await self._move(f"{stage}/file", path)
 
     async def copy_to(self, local: str, path: str) -> None:
-        """A file or a directory, to be called `path`; what is there of a directory stays beside it."""
+        """Copy a file or a directory to `path`. Other content of an existing directory remains."""
         inside = self._below_work_dir(path)
         if inside is not None:
             await self._session.client.copy_in(local, inside, session_id=self._session.id)
@@ -61,7 +63,7 @@ class SandboxFiles:
             await self._move(f"{stage}/copy", path)
 
     async def copy_from(self, path: str, local: str) -> None:
-        """A file or a directory, to be called `local`, or to go into it if that is a directory."""
+        """Copy a file or a directory to `local`, or into it if it is a directory."""
         is_directory = await self._find(path) == "directory"
         if is_directory and os.path.exists(local) and not os.path.isdir(local):
             raise IsADirectoryError("Source path is a directory but destination is a file")
@@ -106,8 +108,9 @@ class SandboxFiles:
                           f"then cp -R -- {near}/. {there}; else mv -fT -- {near} {there}; fi")
 
     async def _find(self, path: str) -> str:
-        """What is there, as stat says it. Where a directory on the way may not be searched nobody can tell whether it
-        is there: PermissionError."""
+        """Return the type of a file, as stat prints it. Raises PermissionError if a directory of the path may not be
+        searched, because then it is unknown whether the file exists.
+        """
         result = await self._session.client.bash(f"LC_ALL=C stat -L -c %F -- {shlex.quote(path)}",
                                                  session_id=self._session.id, timeout=_SHELL_SECONDS)
         if result.ok:
@@ -123,7 +126,7 @@ class SandboxFiles:
 
 
 def _root_of(folder: str, near: str) -> str:
-    """Where the copied directory itself is."""
+    """Return the path of the copied directory itself."""
     for candidate in (os.path.join(folder, *near.split("/")), os.path.join(folder, posixpath.basename(near))):
         if os.path.isdir(candidate):
             return candidate
@@ -131,7 +134,7 @@ def _root_of(folder: str, near: str) -> str:
 
 
 def _merge(source: str, place: str) -> None:
-    """What is in `source` into `place`; files there are replaced."""
+    """Copy the content of `source` into `place`; existing files are replaced."""
     os.makedirs(place, exist_ok=True)
     for name in os.listdir(source):
         here, there = os.path.join(source, name), os.path.join(place, name)

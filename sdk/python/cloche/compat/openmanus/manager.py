@@ -20,8 +20,9 @@ _PAUSE = 0.02
 
 
 class SandboxManager:
-    """Looks for idle sandboxes every `cleanup_interval` seconds: at once if it is made in an event loop, else from its
-    first `create_sandbox` on."""
+    """Checks for idle sandboxes every `cleanup_interval` seconds: from the start if it is created in an event loop,
+    otherwise from its first `create_sandbox` on.
+    """
 
     def __init__(self, max_sandboxes: int = 100, idle_timeout: int = 3600, cleanup_interval: int = 300) -> None:
         self.max_sandboxes = max_sandboxes
@@ -42,7 +43,9 @@ class SandboxManager:
 
     async def create_sandbox(self, config: Optional[SandboxSettings] = None,
                              volume_bindings: Optional[Mapping[str, str]] = None) -> str:
-        """Its id. RuntimeError when there are `max_sandboxes` already, and when it cannot be had."""
+        """Create a sandbox and return its id. Raises RuntimeError if there are already `max_sandboxes`, or if it cannot
+        be created.
+        """
         if self._is_shutting_down:
             raise RuntimeError("Failed to create sandbox: the manager has been cleaned up")
         self.start_cleanup_task()
@@ -64,7 +67,7 @@ class SandboxManager:
 
     @asynccontextmanager
     async def sandbox_operation(self, sandbox_id: str) -> AsyncIterator[DockerSandbox]:
-        """The sandbox for oneself, as far as others use this too. KeyError when there is none of that id."""
+        """Use a sandbox exclusively, among the callers of this method. Raises KeyError for an unknown id."""
         lock = self._locks.get(sandbox_id)
         if lock is None:
             raise KeyError(f"Sandbox {sandbox_id} not found")
@@ -86,17 +89,19 @@ class SandboxManager:
             return sandbox
 
     async def delete_sandbox(self, sandbox_id: str) -> None:
-        """Waits five seconds for what runs in it, then ends it all the same. Does nothing for an unknown id."""
+        """Delete a sandbox. Waits up to five seconds for running commands, then ends it anyway. Has no effect for an
+        unknown id.
+        """
         if sandbox_id in self._sandboxes:
             await self._safe_delete_sandbox(sandbox_id)
 
     def start_cleanup_task(self) -> None:
-        """In the event loop that runs. Does nothing where it goes on already."""
+        """Start the cleanup in the running event loop. Has no effect if it is already running."""
         if self._cleanup_task is None or self._cleanup_task.done():
             self._cleanup_task = asyncio.get_running_loop().create_task(self._look_for_idle_ones())
 
     async def cleanup(self) -> None:
-        """Deletes all sandboxes, at once. Afterwards none is made any more."""
+        """Delete all sandboxes, at the same time. Afterwards no sandbox can be created."""
         self._is_shutting_down = True
         task, self._cleanup_task = self._cleanup_task, None
         if task is not None and task.get_loop() is asyncio.get_running_loop():

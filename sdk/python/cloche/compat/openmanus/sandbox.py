@@ -16,7 +16,9 @@ from .terminal import AsyncDockerizedTerminal
 
 
 class DockerSandbox:
-    """`volume_bindings` maps paths of the host to paths in the sandbox, which `:ro` makes read-only."""
+    """A sandbox with a shell. `volume_bindings` maps paths of the host to paths in the sandbox; `:ro` makes them
+    read-only.
+    """
 
     def __init__(self, config: Optional[SandboxSettings] = None,
                  volume_bindings: Optional[Mapping[str, str]] = None) -> None:
@@ -28,7 +30,7 @@ class DockerSandbox:
         self.operations = 0
 
     async def create(self) -> "DockerSandbox":
-        """RuntimeError when it cannot be had; then nothing is left of it."""
+        """Create the sandbox. Raises RuntimeError if that fails; then nothing is left of it."""
         try:
             self.container = await Session.create(self.config, self.volume_bindings)
             self.terminal = AsyncDockerizedTerminal(self.container, self.config.work_dir,
@@ -42,8 +44,9 @@ class DockerSandbox:
         return self
 
     async def run_command(self, cmd: str, timeout: Optional[int] = None) -> str:
-        """What the command printed; stderr is among it. SandboxTimeoutError after `timeout` seconds, `config.timeout`
-        unless said otherwise."""
+        """Run a command and return its output, including stderr. Raises SandboxTimeoutError after `timeout` seconds
+        (default: `config.timeout`).
+        """
         if self.terminal is None:
             raise RuntimeError("Sandbox not initialized")
         with self._operation():
@@ -55,7 +58,9 @@ class DockerSandbox:
                 raise RuntimeError(f"Failed to run command: {error}") from error
 
     async def read_file(self, path: str) -> str:
-        """FileNotFoundError; PermissionError; ValueError for a path with `..` in it; RuntimeError for all else."""
+        """Read a file. Raises FileNotFoundError, PermissionError, ValueError for a path with `..`, and RuntimeError for
+        any other failure.
+        """
         files = self._files()
         place = self._safe_resolve_path(path)
         with self._operation():
@@ -69,7 +74,7 @@ class DockerSandbox:
                 raise RuntimeError(f"Failed to read file: {error}") from error
 
     async def write_file(self, path: str, content: str) -> None:
-        """Directories on the way are made."""
+        """Write a file; missing directories are created."""
         files = self._files()
         place = self._safe_resolve_path(path)
         with self._operation():
@@ -79,7 +84,7 @@ class DockerSandbox:
                 raise RuntimeError(f"Failed to write file: {error}") from error
 
     async def copy_from(self, src_path: str, dst_path: str) -> None:
-        """A file or directory of the sandbox, to become `dst_path`, or to go into it if that is a directory."""
+        """Copy a file or directory of the sandbox to `dst_path`, or into it if it is a directory."""
         files = self._files()
         place = self._safe_resolve_path(src_path)
         with self._operation():
@@ -93,7 +98,7 @@ class DockerSandbox:
                 raise RuntimeError(f"Failed to copy file: {error}") from error
 
     async def copy_to(self, src_path: str, dst_path: str) -> None:
-        """A file or directory of the host, to become `dst_path`."""
+        """Copy a file or directory of the host to `dst_path`."""
         files = self._files()
         place = self._safe_resolve_path(dst_path)
         with self._operation():
@@ -112,7 +117,7 @@ class DockerSandbox:
                 raise RuntimeError(f"Failed to copy file: {error}") from error
 
     async def cleanup(self) -> None:
-        """Ends it at once, whatever runs in it. May be called again."""
+        """End the sandbox at once, even if commands are running. Further calls have no effect."""
         session, self.container, self.terminal = self.container, None, None
         if session is not None:
             await session.end()

@@ -1,4 +1,4 @@
-"""The session behind a sandbox, which stands where Docker's container would."""
+"""The session of a sandbox; it replaces Docker's container."""
 from __future__ import annotations
 
 import asyncio
@@ -21,7 +21,7 @@ _MOST_SESSIONS = 1000
 
 
 class Session:
-    """`id` and `name` are its own; `work_dir` is where it starts."""
+    """A session. `id` and `name` are those of the session; `work_dir` is where it starts."""
 
     def __init__(self, service: Service, work_dir: str) -> None:
         self.id = f"sandbox_{uuid.uuid4().hex}"
@@ -36,7 +36,7 @@ class Session:
 
     @property
     def client(self) -> "aio.Client":
-        """Of the event loop that runs: connections belong to one."""
+        """The client of the running event loop: connections belong to one event loop."""
         loop = asyncio.get_running_loop()
         if self._client is None or self._loop is not loop:
             self._client, self._loop = self._service.async_client(), loop
@@ -44,7 +44,9 @@ class Session:
 
     @classmethod
     async def create(cls, config: SandboxSettings, volume_bindings: Mapping[str, str]) -> "Session":
-        """Raises ValueError for settings that the service cannot honour, and SandboxError when it has none to give."""
+        """Create the session. Raises ValueError for settings that the service does not support, and SandboxError if it
+        has no sandbox.
+        """
         if config.network_enabled:
             raise ValueError("network_enabled: sandboxes have no network")
         loop = asyncio.get_running_loop()
@@ -60,7 +62,7 @@ class Session:
         return session
 
     async def end(self) -> None:
-        """Nothing of it runs on. Does nothing where it is gone already."""
+        """End the session and everything in it. Has no effect if it has already ended."""
         client = self.client
         try:
             await client.end_session(self.id)
@@ -76,16 +78,20 @@ def _limits(config: SandboxSettings) -> dict[str, Any]:
 
 
 def _remote_profile(config: SandboxSettings, volume_bindings: Mapping[str, str]) -> Optional[str]:
-    """ValueError for what belongs to the configuration of a service that is another's."""
+    """Return the profile of a remote service. Raises ValueError for settings that belong to the configuration of that
+    service.
+    """
     if volume_bindings:
-        raise ValueError("volume_bindings: at a remote service mounts belong to its profiles")
+        raise ValueError("volume_bindings: with a remote service mounts belong to its profiles")
     if config.work_dir != REMOTE_WORK_DIR:
-        raise ValueError(f"work_dir: at a remote service it is {REMOTE_WORK_DIR}")
+        raise ValueError(f"work_dir: with a remote service it must be {REMOTE_WORK_DIR}")
     return remote_profile(config.image)
 
 
 def _service_config(config: SandboxSettings, volume_bindings: Mapping[str, str]) -> dict[str, Any]:
-    """Limits are of the profile: not every runtime can change those of a sandbox that is warm."""
+    """Return the configuration of a private service. The profile has the limits, because not every runtime can change
+    those of a warm sandbox.
+    """
     profile: dict[str, Any] = {
         **image_setting(config.image), "work_dir": config.work_dir,
         "limits": {**_limits(config), "pids": 128, "file_size": "256m", "work_dir": "256m"},
@@ -100,19 +106,20 @@ def _service_config(config: SandboxSettings, volume_bindings: Mapping[str, str])
 
 
 def _check_rights(host: str) -> None:
-    """ValueError for what programs could not use: without an engine they are no user that this host knows, not even the
-    owner of what is mounted."""
+    """Raise ValueError for a mount that programs could not use: without an engine, their user does not exist on this
+    host, and is not the owner of what is mounted.
+    """
     if backend() != "oci" or not os.path.exists(host):
         return
     mode = stat.S_IMODE(os.stat(host).st_mode)
     wanted, rights = (0o005, "o+rx") if os.path.isdir(host) else (0o004, "o+r")
     if mode & wanted != wanted:
-        raise ValueError(f"volume_bindings: programs in the sandbox are another user and may not read {host} "
+        raise ValueError(f"volume_bindings: programs in the sandbox run as another user and may not read {host} "
                          f"(mode {mode:04o}): chmod {rights} {shlex.quote(host)}")
 
 
 def _mount(host: str, inside: str) -> dict[str, str]:
-    """As Docker's: writable, unless `:ro` says otherwise."""
+    """Return a mount with Docker's rules: writable, unless it ends with `:ro`."""
     for suffix, access in ((":ro", "read_only"), (":rw", "read_write")):
         if inside.endswith(suffix):
             return {"source": host, "target": inside[:-len(suffix)], "access": access}

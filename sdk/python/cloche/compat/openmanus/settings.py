@@ -1,4 +1,4 @@
-"""What a sandbox is asked to be."""
+"""The settings of a sandbox."""
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
@@ -9,7 +9,9 @@ from .._service import DEFAULT_IMAGE
 
 @dataclass
 class SandboxSettings:
-    """Checked as they are made: ValueError for what makes no sense. `timeout` is a command's, in seconds."""
+    """Settings, checked when they are created: raises ValueError for invalid ones. `timeout` is that of a command, in
+    seconds.
+    """
 
     use_sandbox: bool = False
     image: str = DEFAULT_IMAGE
@@ -24,11 +26,11 @@ class SandboxSettings:
                            ("timeout", (int, float)), ("use_sandbox", bool), ("network_enabled", bool)):
             value = getattr(self, name)
             if not isinstance(value, kind) or isinstance(value, bool) != (kind is bool):
-                raise ValueError(f"{name}: {value!r} is of the wrong type")
+                raise ValueError(f"{name}: {value!r} has the wrong type")
         if not self.work_dir.startswith("/"):
             raise ValueError("work_dir: must be an absolute path")
         if self.cpu_limit <= 0 or self.timeout <= 0:
-            raise ValueError("cpu_limit and timeout must be more than 0")
+            raise ValueError("cpu_limit and timeout must be greater than 0")
 
     def model_dump(self) -> dict[str, Any]:
         return asdict(self)

@@ -1,5 +1,4 @@
-"""A shell that lives on from command to command. The service says when a command has ended; nothing is read out of what
-is printed."""
+"""A persistent shell. The service reports when a command has ended; the output is not searched for markers."""
 from __future__ import annotations
 
 import asyncio
@@ -21,7 +20,8 @@ _OWN_ENDS = ("none", "exit_code", "signal")
 
 
 class DockerSession:
-    """The shell of a terminal that was initialized. `container_id` is the session's id, `exec_id` the shell's name."""
+    """The shell of an initialized terminal. `container_id` is the id of the session, `exec_id` the name of the shell.
+    """
 
     def __init__(self, terminal: "AsyncDockerizedTerminal", exec_id: str) -> None:
         self.container_id = terminal.container.id
@@ -29,26 +29,27 @@ class DockerSession:
         self._terminal = terminal
 
     async def execute(self, command: str, timeout: Optional[int] = None) -> str:
-        """As the terminal's `run_command`."""
+        """The same as the terminal's `run_command`."""
         if self.exec_id is None:
             raise RuntimeError("Session not initialized")
         return await self._terminal.run_command(command, timeout)
 
     async def close(self) -> None:
-        """Ends the shell; the terminal has none then."""
+        """End the shell; the terminal then has none."""
         if self.exec_id is not None:
             await self._terminal.close()
 
 
 class AsyncDockerizedTerminal:
-    """`container` is that of a sandbox, or the sandbox itself. Directory, variables, functions and background jobs are
-    kept. Commands wait for each other."""
+    """A terminal with a persistent shell. `container` is that of a sandbox, or the sandbox itself. Directory,
+    variables, functions and background jobs persist. Commands wait for each other.
+    """
 
     def __init__(self, container: Union[Session, Any], working_dir: str = "/workspace",
                  env_vars: Optional[Mapping[str, str]] = None, default_timeout: int = 60) -> None:
         found = container if isinstance(container, Session) else getattr(container, "container", None)
         if not isinstance(found, Session):
-            raise TypeError("container: that of a DockerSandbox that was created is needed")
+            raise TypeError("container: must be the container of a created DockerSandbox")
         self.container: Session = found
         self.working_dir = working_dir
         self.env_vars = dict(env_vars or {})
@@ -59,7 +60,7 @@ class AsyncDockerizedTerminal:
         self._turn: Optional[asyncio.Lock] = None
 
     async def init(self) -> None:
-        """Starts the shell. RuntimeError when the directory cannot be had."""
+        """Start the shell. Raises RuntimeError if the directory cannot be used."""
         self._name, self._turn = f"terminal-{uuid.uuid4().hex[:12]}", asyncio.Lock()
         place = shlex.quote(self.working_dir)
         started = await self._send(f"mkdir -p -- {place} && cd -- {place} && {self._set_up_line()}", _SET_UP_SECONDS)
@@ -70,10 +71,11 @@ class AsyncDockerizedTerminal:
         self.session = DockerSession(self, self._name)
 
     async def run_command(self, cmd: str, timeout: Optional[int] = None) -> str:
-        """What the command printed on stdout and stderr, without the line ends at its end.
+        """Run a command and return its output on stdout and stderr, without trailing line ends.
 
-        Raises CommandTimeoutError, a SandboxTimeoutError and a TimeoutError, after `timeout` seconds: the command is
-        ended, and the next one starts clean. A command that Cloche ended for another reason has that as its last line.
+        Raises CommandTimeoutError, which is a SandboxTimeoutError and a TimeoutError, after `timeout` seconds: the
+        command is ended, and the next one starts clean. If Cloche ended a command for another reason, the last line of
+        the output is that reason.
         """
         if self._name is None or self._turn is None:
             raise RuntimeError("Terminal not initialized")
@@ -93,7 +95,7 @@ class AsyncDockerizedTerminal:
         return printed
 
     async def close(self) -> None:
-        """Ends the shell and all that it started."""
+        """End the shell and everything that it started."""
         name, self._name = self._name, None
         session, self.session = self.session, None
         if session is not None:
