@@ -1,5 +1,5 @@
-// Call: one request that has passed the front door, and who sent it. Routes of the service are functions of it; only
-// health checks, which are for everybody, are plain routes.
+// Call: one authenticated request and its caller. Routes of the service are functions of it. Only health checks, which
+// are open to all, are plain routes.
 #pragma once
 
 #include <functional>
@@ -22,23 +22,23 @@ struct Call {
   Result<auth::AuthorizedTenant> tenant(const std::optional<std::string>& wanted) const;
 };
 
-// What it returns as an error is answered by the table in api/errors.hpp, unless an answer has begun. Where the body
-// could not be read, the answer is the one that fits that: 413, 415, 408.
+// A returned error is answered by the table in api/errors.hpp, unless a response has begun. If the body could not be
+// read, the status is that of the body error: 413, 415 or 408.
 using CallHandler = std::function<Task<Status>(Call&)>;
 using CallRouter = http::Router<CallHandler>;
 
-// How errors are told.
+// The form of error responses.
 enum class ErrorForm {
   error,   // {"error": {"code", "message", "request_id"}}
   detail,  // {"detail": message}: the lease interface's
 };
 
-// Lets in who has a token, within the tenant's rate of requests: 401 with WWW-Authenticate, 403, 429 with Retry-After,
-// 503. Without tokens, when only this machine is served, it also refuses what a web page in a browser could have sent:
-// another Host, a foreign Origin.
+// Accepts requests with a valid token within the tenant's request rate. Otherwise it answers 401 with WWW-Authenticate,
+// 403, 429 with Retry-After, or 503. Without tokens, when only local clients are served, it also rejects what a web
+// page in a browser could have sent: another Host or a foreign Origin.
 class ApiGuard {
  public:
-  // Both outlive it and what it guards.
+  // Both must outlive this object and what it guards.
   ApiGuard(auth::Authenticator& authenticator, auth::Quotas& quotas);
 
   http::RouteHandler guard(CallHandler handler, ErrorForm form = ErrorForm::error) const;

@@ -28,7 +28,7 @@ bool names_this_machine(std::string_view host) {
 
 Status check_call_origin(const http::Fields& fields, const http::Peer& peer) {
   const std::string_view host = http::field_value(fields, "Host");
-  // No browser speaks over a unix socket, and none leaves Host out.
+  // Browsers do not use Unix sockets, and always send Host.
   const bool nameless = peer.is_local() && host.empty();
   if (!nameless && !names_this_machine(host)) {
     return refused("without tokens, the Host header must be localhost, 127.0.0.1 or [::1]");
@@ -45,7 +45,7 @@ Status check_call_origin(const http::Fields& fields, const http::Peer& peer) {
   return {};
 }
 
-// A loopback address is only seen by, and from, this machine: the other end of such a connection is here too.
+// A loopback address is only visible on this machine, so the other end of such a connection is local.
 auth::PeerPlace place_of(const http::Peer& peer) {
   const bool loopback =
       peer.address == "::1" || peer.address.starts_with("127.") || peer.address.starts_with("::ffff:127.");

@@ -22,7 +22,7 @@ using auth::testing::ScratchDir;
 using http::Response;
 using testing::HasSubstr;
 
-// A server with a front door, before routes that say who came in.
+// A server with an ApiGuard, in front of routes that return the caller.
 class Door : public http::testing::Served {
  protected:
   // Tokens are asked for from now on.

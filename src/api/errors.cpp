@@ -9,7 +9,7 @@ namespace cloche::api {
 
 namespace {
 
-// What the server refuses before any route is asked.
+// Errors of the server itself, before any route is called.
 std::string_view code_of_status(unsigned status) {
   switch (status) {
     case 401: return "unauthenticated";
@@ -66,7 +66,7 @@ http::ErrorBody error_body_of_server(unsigned status, std::string_view why, std:
 }
 
 void log_failure(const http::Exchange& exchange, const Error& error) {
-  // What a caller or a sandbox can bring about at will is not worth an operator's attention.
+  // Errors that a caller or a sandbox can cause at will are not worth the operator's attention.
   if (error.code == ErrorCode::internal) {
     log::error("request {}: {}", exchange.request_id(), error.message);
   } else if (answer_for(error.code).status >= 500) {

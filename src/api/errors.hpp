@@ -1,4 +1,4 @@
-// From an Error to an HTTP answer: the one table of statuses and of the codes that clients can rely on.
+// From an Error to an HTTP response: the only table of statuses and of the codes that clients can rely on.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ http::ErrorBody error_body(unsigned status, std::string_view code, std::string_v
 // The same for what the server itself refuses.
 http::ErrorBody error_body_of_server(unsigned status, std::string_view why, std::string_view request_id);
 
-// Says what the caller is not told.
+// Logs what the caller does not see.
 void log_failure(const http::Exchange& exchange, const Error& error);
 
 Task<> answer_error(http::Exchange& exchange, const Error& error);

@@ -41,7 +41,7 @@ class JsonObject {
   const json::object& fields() const { return *object_; }
   std::string place_of(std::string_view name) const { return where_ + ": " + std::string(name); }
 
-  // Refuses fields that nobody asked for.
+  // Rejects unknown fields.
   Status finish() const;
 
  private:

@@ -1,5 +1,5 @@
-// SessionAuthCheck: whether who was let in would still be. For answers that last: a stream of events, a terminal, a
-// WebSocket of an app. A token that is revoked or expires ends them within seconds.
+// SessionAuthCheck: whether a caller that was authenticated still is. It is for long responses: a stream of events, a
+// terminal, a WebSocket of an app. If the token is revoked or expires, they end within seconds.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace cloche::api {
 
-// Why somebody is not let in any more.
+// Why a caller is no longer authorized.
 struct Revoked {
   std::string_view code;  // as an error's: `unauthenticated`, `unavailable`, …
   std::string message;
@@ -21,7 +21,8 @@ class SessionAuthCheck {
  public:
   // How soon it is noticed that a token is good no longer.
   static constexpr std::chrono::seconds check_interval{2};
-  // A token file that cannot be read lets nobody in; what goes on already is left to it for so long.
+  // While the token file cannot be read, new callers are rejected; responses that have begun may continue for this
+  // time.
   static constexpr std::chrono::seconds unreadable_patience{30};
 
   // The call outlives it.
@@ -29,9 +30,9 @@ class SessionAuthCheck {
 
   // Why the caller is shut out, if so. Costs nothing before the time has come to look again.
   std::optional<Revoked> check();
-  // Until it is time to look; for ever where nobody needs a token.
+  // Waits until the next check is due; forever if no token is required.
   Task<> wait_until_due() const;
-  // Both, over and over.
+  // Waits and checks in a loop.
   Task<Revoked> wait_until_over();
 
  private:

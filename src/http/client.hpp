@@ -1,8 +1,8 @@
 // Client: HTTP/1.1 requests to one endpoint, in coroutines. Connections are kept and used again.
 //
-// Every step ends by the deadline. Errors: `unavailable` when the server cannot be reached or hangs up, `timeout`,
-// `protocol` when it does not speak HTTP, `limit_reached` when it says too much. A response with an error status is a
-// response, not an error. A cancelled task throws and its connection is dropped.
+// Every step ends by the deadline. Errors: `unavailable` if the server cannot be reached or closes the connection,
+// `timeout`, `protocol` if it does not use HTTP, `limit_reached` if it sends too much. A response with an error status
+// is a response, not an error. A cancelled task throws, and its connection is closed.
 #pragma once
 
 #include <memory>

@@ -17,7 +17,7 @@ Deadline step_deadline(const Request& request, Deadline deadline) {
 
 Task<Status> Connection::write(const Request& request, std::string head, Deadline deadline) {
   has_answered_ = false;
-  // A small body goes out with its head: one packet, one wake-up.
+  // A small body is sent with its head: one packet, one wake-up.
   constexpr std::size_t small = 16 << 10;
   const bool together = !request.source && request.body.size() <= small;
   if (together) head += request.body;

@@ -16,7 +16,7 @@ constexpr bool is_token(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, is_token_character);
 }
 
-// What may stand in a field's value: anything printable, blanks, and bytes beyond ASCII.
+// Characters that are allowed in a field value: printable characters, blanks, and bytes beyond ASCII.
 constexpr bool is_field_value(std::string_view text) {
   return std::ranges::all_of(text, [](unsigned char c) { return (c >= 0x20 && c != 0x7f) || c == '\t'; });
 }

@@ -37,18 +37,18 @@ struct Response {
   std::string body;
 
   bool success() const { return status >= 200 && status < 300; }
-  // The value of the first field of this name, whatever its case; empty when there is none.
+  // The value of the first field with this name, case-insensitive; empty if there is none.
   std::string_view field(std::string_view name) const { return field_value(fields, name); }
 };
 
-// What a server answered to a request to switch protocols.
+// The response of a server to a request to switch protocols.
 struct Upgrade {
   Response response;
   std::unique_ptr<Stream> stream;  // none when the server refused
   std::string read_ahead;          // the first bytes of the stream, which came together with the head
 };
 
-// The head of a request as it goes over the wire. `invalid_argument` when a part would break out of its line.
+// The head of a request as it is sent. `invalid_argument` if a part would break out of its line.
 Result<std::string> serialise_head(const Request& request, std::string_view host, std::string_view connection);
 
 }  // namespace cloche::http

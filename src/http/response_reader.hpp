@@ -24,9 +24,9 @@ class ResponseReader {
   ResponseReader(ReaderLimits limits, BodyRule rule);
   ~ResponseReader();
 
-  // Takes what it can use and says how much that was; the rest must be offered again with more behind it, or, once
-  // done() (for BodyRule::none: once head_done()), belongs to what follows. `protocol` when the bytes are no HTTP
-  // response, `limit_reached` when a part is too long.
+  // Consumes what it can use and returns the size of that. The rest must be offered again with more bytes, or, after
+  // done() (for BodyRule::none: after head_done()), belongs to what follows. `protocol` if the bytes are not an HTTP
+  // response, `limit_reached` if a part is too long.
   Result<std::size_t> feed(std::string_view bytes);
   // The stream ended: fine when the body ends with it, else `unavailable`.
   Status end_of_stream();
@@ -38,7 +38,7 @@ class ResponseReader {
 
   // Status and fields; complete once head_done().
   const Response& head() const;
-  // What has come of the body since the last call.
+  // The bytes of the body since the last call.
   std::string take_body();
 
  private:

@@ -21,7 +21,7 @@ class SocketAlarm {
       boost::system::error_code ignored;
       socket.close(ignored);
     };
-    // The handler may be on its way already when the alarm is gone: it looks at `close`, which is empty by then.
+    // The handler may already be queued when the alarm is destroyed: it checks `close`, which is empty by then.
     state_->timer.async_wait([state = state_](boost::system::error_code cancelled) {
       if (cancelled || !state->close) return;
       state->fired = true;
@@ -49,7 +49,7 @@ class SocketAlarm {
   std::shared_ptr<State> state_;
 };
 
-// A peer that vanished without a word is noticed within about a minute, by a reader too.
+// A peer that disappeared silently is detected within about a minute, also by a reader.
 void watch_the_peer(asio::ip::tcp::socket& socket);
 
 // Asio's error as ours. Throws when the task that waited was cancelled.

@@ -21,7 +21,7 @@ class Stream {
   virtual Task<Result<std::size_t>> read_some(std::span<char> into, Deadline deadline) = 0;
   virtual Task<Status> write_all(std::string_view bytes, Deadline deadline) = 0;
 
-  // Tells the other side that nothing more will come, and still reads. With TLS it waits for the other side's word too.
+  // Ends the output of this side; reading is still possible. With TLS it also waits for the other side's close.
   virtual Task<> end_writing(Deadline deadline) = 0;
 
   // Ends pending steps with the error `cancelled`.
@@ -31,8 +31,8 @@ class Stream {
   virtual bool is_quiet() = 0;
 };
 
-// Connects, TLS handshake included. `unavailable` when nobody answers there, `permission_denied` when we may not ask or
-// a certificate does not convince.
+// Connects, including the TLS handshake. `unavailable` if the server does not respond, `permission_denied` if access is
+// denied or a certificate is not accepted.
 Task<Result<std::unique_ptr<Stream>>> open_stream(Executor executor, const Endpoint& endpoint, Deadline deadline);
 
 }  // namespace cloche::http

@@ -1,4 +1,4 @@
-// TLS with certificates on both sides: who is let in, and who is not.
+// TLS with certificates on both sides: which peers are accepted.
 #include <gtest/gtest.h>
 
 #include <boost/asio/ssl.hpp>

@@ -18,7 +18,7 @@ using session::SessionUse;
 // An interpreter starts in well under a second; a session may have to be made first, and a restart waits for its turn.
 constexpr std::chrono::seconds starting_patience{90};
 
-// The session that the path names; one that is there.
+// Finds the existing session that the path names.
 Result<SessionUse> session_of(SessionStore& store, const Call& call) {
   CLOCHE_TRY(const auto tenant, call.tenant(std::string(call.path["tenant"])));
   return store.find(tenant, std::string(call.path["session"]));

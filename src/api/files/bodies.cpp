@@ -57,7 +57,7 @@ Result<std::string> needed_path(JsonObject& body, std::string_view name = "path"
   CLOCHE_TRY(std::string text, body.text(name));
   return path_in(body, std::move(text), name);
 }
-// Of a directory to look in: the workspace when none is named.
+// A directory to search: the workspace if none is given.
 Result<std::string> path_or_workspace(JsonObject& body) {
   CLOCHE_TRY(std::string text, body.text("path", "."));
   return path_in(body, std::move(text));

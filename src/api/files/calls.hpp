@@ -1,5 +1,5 @@
-// What file routes have in common: a body is read and checked before anything is done, then the session is found or
-// made, and the errors of both have their statuses.
+// Common parts of file routes: a body is read and checked first, then the session is found or created, and the errors
+// of both are mapped to statuses.
 #pragma once
 
 #include <chrono>
@@ -13,9 +13,9 @@ namespace cloche::api {
 
 // To get a session, which may have to wait for a sandbox.
 constexpr std::chrono::seconds session_patience{60};
-// For what is done in a sandbox at one go.
+// For a single operation in a sandbox.
 constexpr std::chrono::seconds file_patience{60};
-// For what streams, while it makes progress.
+// For a stream, while it makes progress.
 constexpr std::chrono::minutes stream_patience{30};
 
 // An error in the usual form, with a code of its own.
@@ -28,7 +28,7 @@ constexpr http::JsonLimits json_limits(Bytes most, const Shape& shape = shapes::
   return {.size = most, .depth = 16, .shape = &shape};
 }
 
-// The session named in the path, if it is there: `not_found`.
+// Finds the existing session that the path names. `not_found` if it does not exist.
 Result<session::SessionUse> find_session(const Call& call, session::SessionStore& store);
 // The same, made if need be.
 Task<Result<session::SessionUse>> use_session(const Call& call, session::SessionStore& store);

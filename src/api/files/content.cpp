@@ -36,7 +36,7 @@ Task<Result<Content>> open_content(session::Session& session, std::string path) 
   co_return content;
 }
 
-// What a list of entity tags has, "*" or among it this one; weak comparison.
+// True if a list of entity tags is "*" or contains this one; weak comparison.
 bool tag_is_in(std::string_view list, std::string_view tag) {
   if (http::without_blanks_around(list) == "*") return true;
   const std::string_view opaque = tag.substr(2);
@@ -93,7 +93,7 @@ Task<Status> send_file(http::Exchange& exchange, session::Session& session, std:
   }
   fields.emplace_back("Accept-Ranges", "bytes");
   http::WantedBytes wanted = http::WholeContent{};
-  // If-Range asks for a strong validator, and there is none: then all of it is sent.
+  // If-Range requires a strong validator. There is none, so the whole file is sent.
   if (exchange.field("If-Range").empty()) wanted = http::parse_range(exchange.field("Range"), content.size);
   if (std::holds_alternative<http::UnsatisfiableRange>(wanted)) {
     http::Fields refusal;

@@ -6,7 +6,7 @@
 
 namespace cloche::api {
 
-// Header fields for whatever a sandbox made and a browser may show: it is nobody's page, least of all ours.
+// Header fields for content from a sandbox that a browser may show: it must not act as a page of this service.
 void add_untrusted_content_fields(http::Fields& fields);
 
 // 200, 206, 304 or 416 by the request's Range and If-None-Match. The validator is a weak one: a file may change within

@@ -42,7 +42,7 @@ Task<Status> unpack(Call& call, Session& session, Files::Source source, TarCaps 
   auto unpacked = co_await files.unpack(std::move(workspace), std::move(source), caps, deadline);
   if (!unpacked) {
     Error error = std::move(unpacked).error();
-    // What an archive holds is its sender's business: devices, FIFOs and sparse files are not taken from any.
+    // The sender is responsible for the contents of an archive: devices, FIFOs and sparse files are never accepted.
     if (error.code == ErrorCode::unsupported) error.code = ErrorCode::invalid_argument;
     co_return co_await answer_file_error(call.exchange, std::move(error));
   }

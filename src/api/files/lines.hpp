@@ -25,7 +25,7 @@ class LineWindow {
   // The stream has ended.
   void end();
 
-  // Nothing that follows would change what is told.
+  // Nothing that follows would change the result.
   bool has_enough() const;
   // False when the stream was cut before the window began.
   bool reached() const { return ended_ || line_ >= first_; }

@@ -11,8 +11,8 @@ namespace cloche::api {
 // Whether the asked path is a directory, whose matches are below it, or the one file that was searched.
 enum class Searched { directory, file };
 
-// Lines around a match are told with it, matches among them too, so a line may be told more than once. The text of all
-// lines is bounded; where it is too much the answer ends early, and says so by `truncated`.
+// Lines around a match are returned with it, even if they match themselves, so a line may be returned more than once.
+// The text of all lines is limited; if it is too much, the response ends early and `truncated` is true.
 boost::json::object matches_to_json(const GrepResult& found, std::string_view path, Searched searched,
                                     std::uint32_t context);
 

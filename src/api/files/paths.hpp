@@ -1,5 +1,5 @@
-// Paths of a session, as callers write them: relative to the workspace, or absolute. The sandbox's agent sees to
-// symbolic links and to rights; here only the text is looked at.
+// Paths of a session as callers write them: relative to the workspace, or absolute. Only the text is checked here; the
+// sandbox's agent checks symbolic links and permissions.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace cloche::api {
 
-// What can be said before the workspace is known. `invalid_argument` for a path that is empty, too long, has a NUL or a
-// component `..`.
+// Checks that do not need the workspace. `invalid_argument` for a path that is empty or too long, or contains a NUL or
+// a component `..`.
 Status check_path(std::string_view path);
 
 // The path below the workspace as workspace_path has it, or an absolute one outside of it, with the same rules for its
@@ -26,10 +26,11 @@ Result<std::string> workspace_path(std::string_view path, std::string_view work_
 // The same for a path that has to name a file.
 Result<std::string> workspace_file(std::string_view path, std::string_view work_dir);
 
-// From what is below the asked directory to what is below the workspace.
+// Converts a path below the searched directory to one below the workspace.
 std::string joined_path(std::string_view directory, std::string_view below);
 
-// The path that stands at the end of a target: its last `count` decoded segments. One with a slash in it is no name.
+// The path at the end of a target: its last `count` decoded segments. A segment that contains a slash is not a valid
+// name.
 Result<std::string> path_of_segments(const std::vector<std::string>& segments, std::size_t count);
 
 }  // namespace cloche::api

@@ -25,8 +25,8 @@ constexpr Bytes small_body = kib(64);
 constexpr Bytes content_body = mib(32);       // text or base64 in JSON
 constexpr Bytes most_binary = mib(16);        // in JSON; the raw form has no cap
 constexpr Bytes looked_at = kib(4);           // of a file, for its type
-constexpr Bytes small_read = mib(1);          // what may be read without a look at the file's size
-constexpr std::size_t weight_of_entry = 512;  // in time to tell it, as so many bytes
+constexpr Bytes small_read = mib(1);          // what may be read without checking the size of the file
+constexpr std::size_t weight_of_entry = 512;  // the time to serialize one, as a number of bytes
 
 // Feeds the file to the window, as much of it as the window wants; the file's size.
 Task<Result<std::uint64_t>> scan(http::Exchange& exchange, const Place& place, LineWindow& window, LineCaps caps) {
@@ -167,7 +167,7 @@ Task<Status> grep(Call& call, Session& session, GrepBody body) {
   CLOCHE_CO_TRY(const Place place, place_in(session, body.path));
   const Deadline deadline = Deadline::after(file_patience);
   auto files = place.sandbox->files();
-  // Matches in a directory are told by their paths in it, those in a file by the file's name.
+  // Matches in a directory are returned with their path in it, matches in a file with the name of the file.
   CLOCHE_CO_TRY(const FileEntry entry, co_await files.stat(place.file, Links::follow, deadline));
   GrepOptions options;
   options.glob = std::move(body.glob);
@@ -190,7 +190,7 @@ Task<Status> glob(Call& call, Session& session, GlobBody body) {
   CLOCHE_CO_TRY(const Place place, place_in(session, body.path));
   const Deadline deadline = Deadline::after(file_patience);
   auto files = place.sandbox->files();
-  // Of a file in the place of a directory nothing is below.
+  // A file has no entries below it.
   CLOCHE_CO_TRY(const FileEntry entry, co_await files.stat(place.file, Links::follow, deadline));
   GlobOptions options;
   options.hidden = body.hidden ? GlobOptions::Hidden::match : GlobOptions::Hidden::skip;

@@ -8,7 +8,7 @@
 
 namespace cloche::api {
 
-// Nothing when it is asked for as UTF-8 and is none.
+// Nothing if UTF-8 was requested and the bytes are not UTF-8.
 std::optional<std::string> to_text(std::string bytes, TextEncoding encoding);
 
 }  // namespace cloche::api

@@ -1,4 +1,4 @@
-// Bodies of requests, as anybody may send them: whatever they are, they are read or refused.
+// Arbitrary request bodies: they must be either read or rejected.
 #include <cstddef>
 #include <cstdint>
 
@@ -15,7 +15,7 @@ namespace {
 
 using namespace cloche;
 
-// By its shape, in pieces of a size that the text itself decides.
+// With its shape, in pieces of a size that depends on the text.
 Result<boost::json::value> read_by(const Shape& shape, std::string_view text) {
   JsonRules rules;
   rules.depth = 16;

@@ -1,5 +1,5 @@
-// Redirects of servers in sandboxes, as a hostile one may write them: what comes out and begins with a slash is below
-// the prefix, and does not change when it is rewritten once more.
+// Redirects of servers in sandboxes, as a hostile server may write them: a result that starts with a slash is below the
+// prefix and does not change when it is rewritten again.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

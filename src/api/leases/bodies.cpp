@@ -52,7 +52,7 @@ Result<CommandOptions> read_options(JsonObject& body) {
   return options;
 }
 
-// What requests makes a string of: numbers and truth values too.
+// What Python's requests converts to a string, including numbers and booleans.
 Result<std::string> scalar_text(const json::value& value, const std::string& where) {
   if (value.is_string()) return std::string(value.get_string());
   if (value.is_bool()) return std::string(value.get_bool() ? "True" : "False");

@@ -16,7 +16,7 @@ namespace cloche::api {
 
 namespace json = boost::json;
 
-// What bodies of the interface look like, those of all routes together.
+// The shape of all bodies of the interface.
 extern const Shape lease_body_shape;
 
 // {"submission_files": {name: {"filename", "content"}}}, or the same as a list.

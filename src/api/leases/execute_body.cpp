@@ -113,7 +113,7 @@ Result<Submission> read_submission(const json::value& value) {
 json::object to_results(const Report& report, std::chrono::milliseconds wall) {
   json::array results;
   for (const CaseReport& each : report.cases) results.push_back(result_of(each, wall));
-  // Where there is no program to run, each of the cases ended as compiling did.
+  // If there is no program to run, every case ends like the compile step.
   for (std::uint32_t i = 0; report.cases.empty() && i < std::max(1U, report.skipped); ++i) {
     results.push_back(result_of_compiling(report));
   }

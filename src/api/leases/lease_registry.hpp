@@ -1,6 +1,6 @@
-// LeaseRegistry: leases that clients hold over HTTP, by ids that cannot be guessed and are never used twice. A client
-// that vanished loses its lease by running_timeout; the registry then forgets it. A tenant has no way to another's
-// leases, and is not told that there are any.
+// LeaseRegistry: leases that clients hold over HTTP, by ids that cannot be guessed and are never reused. A client that
+// disappears loses its lease after running_timeout, and the registry drops it. A tenant can neither use nor detect the
+// leases of others.
 #pragma once
 
 #include <memory>
@@ -27,14 +27,14 @@ class LeaseRegistry {
     std::string tenant;
   };
 
-  // A sandbox of the language's pool; fails at once when there is none to be had. Holds the ticket until the lease
-  // ends.
+  // Leases a sandbox from the pool of the language. Fails immediately if none is available. Holds the ticket until the
+  // lease ends.
   Task<Result<std::string>> lend(Language language, std::string tenant, auth::QuotaTicket ticket);
-  // Leases that the pool has ended give their tickets back now and not when the next one is lent.
+  // Releases the tickets of leases that the pool has ended, without waiting for the next lease.
   void forget_ended();
-  // not_found when the tenant has no such lease, or no more. Whoever uses it keeps it.
+  // not_found if the tenant has no such lease, or no longer has it. The returned pointer keeps the lease alive.
   Result<std::shared_ptr<Entry>> find(const std::string& id, const std::string& tenant);
-  // Both are not_found when the tenant has no such lease.
+  // Both return not_found if the tenant has no such lease.
   Status give_back(const std::string& id, const std::string& tenant);
   Status destroy(const std::string& id, const std::string& tenant);
   // All are given back.

@@ -19,7 +19,7 @@ using http::Exchange;
 constexpr http::JsonLimits body_limits{.size = mib(64), .depth = 16, .values = 200'000, .shape = &lease_body_shape};
 constexpr std::chrono::milliseconds default_execute_wall{30'000};
 
-// What a route answers.
+// The response of a route.
 using Answer = DetailResult<json::object>;
 
 Task<> answer(Exchange& exchange, Answer body) {
@@ -39,7 +39,7 @@ Task<DetailResult<Body>> read_lease_body(Exchange& exchange, Result<Body> (*read
   co_return std::move(*body);
 }
 
-// What is answered, made where it holds up nobody; `size` is about how large it is.
+// The response body, created where it does not block others; `size` is its approximate size.
 template <class Told>
 Task<Answer> tell(Exchange& exchange, std::size_t size, Told told) {
   auto make = [told = std::move(told)]() -> Result<json::object> { return to_json(told); };
@@ -97,8 +97,8 @@ struct LeaseWork {
   Task<Answer> (*work)(Exchange&, Leased, Body);
 };
 
-// A place among the tenant's runs, leases, file operations. Where there is none the answer has been given, and the
-// error says so.
+// A place among the tenant's runs, leases or file operations. If none is free, the error response has been sent, and
+// the error says so.
 Task<Result<auth::QuotaTicket>> take_ticket(auth::Quotas& quotas, auth::Quota quota, Call& call) {
   CLOCHE_CO_TRY(const auth::AuthorizedTenant tenant, call.tenant(std::nullopt));
   auto ticket = quotas.take(tenant, quota);
@@ -152,7 +152,7 @@ Task<Status> lend_call(LeaseRegistry& registry, runner::CodeRunner& runner, auth
   co_return Status{};
 }
 
-// Of a file that is read, taken from the budget before it is.
+// The size of a file to read, taken from the budget before the file is read.
 constexpr Bytes most_held = mib(64);
 
 Task<Answer> read_out(Exchange& exchange, Leased entry, Result<http::Query> query) {
@@ -179,8 +179,8 @@ Task<Status> read_out_call(LeaseRegistry& registry, auth::Quotas& quotas, Call& 
   co_return Status{};
 }
 
-// How long a run may take: as the configuration says for the language, else as long as these clients expect, within
-// what sandboxes are lent for.
+// The time limit of a run: the configured limit of the language, or else what these clients expect, limited by
+// running_timeout.
 std::chrono::milliseconds wall_of(const Language& language, const Profile& profile) {
   const auto lent = profile.pool.running_timeout;
   return language.run_limits_set.wall.value_or(std::min(default_execute_wall, lent - lent / 10));

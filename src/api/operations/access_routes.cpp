@@ -28,7 +28,7 @@ json::array lists_of(const auth::AccessTable& table, Resource resource) {
   return all;
 }
 
-// With what makes a profile worth guarding.
+// Including what makes a profile restricted.
 json::array profiles_of(const pool::Manager& pools) {
   json::array all;
   for (const auto& [name, list] : pools.access().lists_of(Resource::profile)) {

@@ -1,5 +1,5 @@
-// GET /openapi.yaml: the contract of this service, docs/openapi.yaml as it was when the program was built. For
-// everybody: it holds nothing that the source does not.
+// GET /openapi.yaml: the API description of this service, docs/openapi.yaml at build time. It is public because it
+// contains nothing that the source does not.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// /healthz: the process answers. /readyz: it can lend sandboxes; if not, says what is missing.
+// /healthz: the process responds. /readyz: it can provide sandboxes; if not, the response says what is missing.
 #pragma once
 
 #include "http/server/routed.hpp"

@@ -1,4 +1,4 @@
-// GET /metrics, for Prometheus. An admin's, since it tells of all tenants together.
+// GET /metrics, for Prometheus. It requires an admin, because it covers all tenants.
 #pragma once
 
 #include "api/call.hpp"

@@ -25,8 +25,8 @@ class ProxyExchange {
   ProxyExchange(http::Exchange& exchange, TcpConnection& connection, ProxyHead head, ProxyRules rules)
       : exchange_(exchange), connection_(connection), head_(std::move(head)), rules_(rules) {}
 
-  // `timeout` when the server is too slow, `unavailable` when it hangs up, `protocol` when it does not speak HTTP,
-  // `limit_reached` when it says too much; after the answer has begun, it is cut short by that.
+  // `timeout` if the server is too slow, `unavailable` if it closes the connection, `protocol` if it does not use HTTP,
+  // `limit_reached` if it sends too much. After the response has begun, these errors cut it short.
   Task<Status> serve();
   // The same for a request to switch to WebSocket. Its end is the end of either side.
   Task<Status> serve_upgrade();
@@ -38,7 +38,7 @@ class ProxyExchange {
   Task<Status> receive();
   // The next bytes of the server; empty at the end.
   Task<Result<std::string>> read_patiently();
-  // Reads on until the head of the final answer is there.
+  // Reads until the head of the final response is complete.
   Task<Status> receive_head();
   Task<Status> pass_body();
   void begin_reader();

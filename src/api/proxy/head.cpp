@@ -11,8 +11,8 @@ namespace cloche::api {
 
 namespace {
 
-// Not the sandbox's business: what proves who the client is, what this connection alone is about, and what proxies in
-// front of the service say of the client.
+// Fields that are not forwarded to the sandbox: credentials of the client, fields about this connection only, and what
+// proxies in front of the service add about the client.
 constexpr std::array<std::string_view, 16> not_forwarded{"Authorization",
                                                          "Cookie",
                                                          "Cookie2",

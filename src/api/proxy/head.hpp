@@ -1,5 +1,5 @@
-// Heads of messages that pass between a client of ours and a server in a sandbox. What they say to us alone stays here;
-// what a sandbox could say to a browser about our own origin does too. No I/O.
+// Heads of messages between our clients and a server in a sandbox. Fields that are only for this service are removed,
+// and so is what a sandbox could tell a browser about our origin. No I/O.
 #pragma once
 
 #include <cstdint>

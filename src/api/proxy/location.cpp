@@ -130,7 +130,7 @@ Dots dots_of(std::string_view segment) {
   return plain == ".." ? Dots::two : Dots::none;
 }
 
-// What somebody in between who decodes slashes too early would take for a way up.
+// What a proxy that decodes slashes too early would take for a parent directory.
 bool hides_dots(std::string_view segment) {
   std::string decoded = percent_decoded(segment);
   std::ranges::replace(decoded, '\\', '/');
@@ -221,7 +221,7 @@ std::string_view scheme_of(std::string_view url) {
   return is_scheme ? scheme : std::string_view();
 }
 
-// What clients leave out before they read a URL.
+// What clients remove before they parse a URL.
 std::string without_noise(std::string_view url) {
   while (!url.empty() && static_cast<unsigned char>(url.front()) <= ' ') url.remove_prefix(1);
   while (!url.empty() && static_cast<unsigned char>(url.back()) <= ' ') url.remove_suffix(1);
@@ -252,7 +252,7 @@ std::string_view first_of_list(std::string_view list) {
   return http::without_blanks_around(list.substr(0, list.find(',')));
 }
 
-// host= of a Forwarded field; all elements are looked at.
+// host= of a Forwarded field; all elements are checked.
 std::vector<std::string> forwarded_hosts(std::string_view field) {
   std::vector<std::string> hosts;
   std::string text(field);
@@ -329,7 +329,7 @@ Result<std::string> proxied_url(std::string_view given, const ProxyPlace& place)
   const bool is_http = http::same_word(scheme, "http") || http::same_word(scheme, "https");
   if (!is_http) return url;
   const std::string_view text = std::string_view(url).substr(scheme.size() + 1);
-  // With fewer or more slashes, or others, it depends on the client whether this is a host or a path.
+  // With fewer, more or different slashes, clients disagree whether this is a host or a path.
   const bool has_host = text.starts_with("//") && text.size() > 2 && !is_slash(text[2]);
   if (!has_host) return ambiguous("missing host after the scheme");
   return elsewhere(scheme, text, url, place);

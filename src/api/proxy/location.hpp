@@ -21,7 +21,7 @@ struct HostPort {
   bool operator==(const HostPort&) const = default;
 };
 
-// What stands between "//" and the path. `invalid_argument` for what clients may read in more than one way: user names,
+// The part between "//" and the path. `invalid_argument` for what clients may parse differently: user names,
 // backslashes, percent signs, bytes beyond ASCII.
 Result<HostPort> parse_authority(std::string_view text);
 

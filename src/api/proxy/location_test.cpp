@@ -27,8 +27,8 @@ std::string moved(std::string_view url) {
   return to ? *to : "refused: " + to.error().message;
 }
 
-// What a client makes of a URL that it was given at svc.example:8080, by the rules of the WHATWG: written apart from
-// the code under test, and only as far as these tests need it.
+// How a client resolves a URL that it received at svc.example:8080, by the WHATWG rules. It is independent of the code
+// under test and covers only what these tests need.
 struct Resolved {
   std::string host;  // with its port; empty: another scheme
   std::string path;

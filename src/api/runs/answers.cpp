@@ -119,7 +119,7 @@ json::object summary_json(const Run& run) {
   body["run_id"] = run.id();
   body["state"] = run.running() ? "running" : "ended";
   body["background"] = run.subject().lifetime == Lifetime::background;
-  // Of a program that an earlier process started nobody knows it.
+  // It is unknown for a program that an earlier process started.
   body["language"] = run.subject().language.empty() ? json::value() : json::value(to_utf8(run.subject().language));
   if (!run.subject().context.empty()) body["context"] = run.subject().context;
   body["text"] = to_utf8(run.subject().text);

@@ -17,9 +17,9 @@ struct RunPlace {
 // Whether what was printed is part of it.
 enum class Printed { included, left_out };
 
-// Of a run that has ended with a result: the answer of /execute and /bash.
+// A run that ended with a result: the response of /execute and /bash.
 boost::json::object result_json(const session::Run& run, const RunPlace& place, Printed printed);
-// Of any run: its state and, once it has ended, its result or its error.
+// Any run: its state and, after its end, its result or error.
 boost::json::object state_json(const session::Run& run, const RunPlace& place);
 boost::json::object summary_json(const session::Run& run);
 

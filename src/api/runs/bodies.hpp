@@ -32,7 +32,7 @@ struct RunCall {
 Result<RunCall> read_execute_body(const json::value& body);
 // The same with "command" and "pipefail" instead of "code" and "language".
 Result<RunCall> read_bash_body(const json::value& body);
-// What both look like. A large field needs its place here: others share a small number of values.
+// The shape of both. A large field must be listed here; unlisted fields share a small number of values.
 extern const Shape run_body_shape;
 
 // {"signal": "SIGTERM" | "TERM" | 15}
@@ -47,7 +47,7 @@ struct OutputQuery {
 };
 Result<OutputQuery> read_output_query(const http::Query& query);
 
-// Where a reader of events goes on: "<run>-<position>", as Last-Event-ID has it.
+// Where a reader of events continues: "<run>-<position>", as in Last-Event-ID.
 struct EventPlace {
   std::string run;
   std::uint64_t position = 0;

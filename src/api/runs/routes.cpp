@@ -35,7 +35,7 @@ struct RunService {
   auth::Quotas& quotas;
 };
 
-// Stops a run that nobody waits for any more.
+// Stops a run whose client is gone.
 class StopUnlessEnded {
  public:
   explicit StopUnlessEnded(std::shared_ptr<Run> run) : run_(std::move(run)) {}
@@ -173,7 +173,7 @@ Task<Status> read_and_run(RunService service, Call& call, ReadBody read) {
   co_return served;
 }
 
-// What the routes below /sessions/{tenant}/{session}/runs begin with.
+// The common start of the routes below /sessions/{tenant}/{session}/runs.
 struct Opened {
   SessionUse use;
   Runs* runs;
@@ -190,7 +190,7 @@ Task<Result<Opened>> open_runs(SessionStore& store, Call& call) {
   co_return opened;
 }
 
-// A run that goes on is told in a few words, at once.
+// A run that is still running is described briefly and immediately.
 Task<Status> answer_state(Call& call, const Run& run, const RunPlace& place) {
   std::function<json::value()> make = [&run, &place] { return state_json(run, place); };
   co_return co_await http::respond_json(call.exchange, 200, std::move(make), printed_size(run));
@@ -245,7 +245,7 @@ Task<Status> output(SessionStore& store, Call& call) {
     std::string bytes(part);
     co_return co_await call.exchange.respond(200, std::move(fields), std::move(bytes));
   }
-  // No character is cut in two where the rest of it is there, or may come.
+  // Does not split a character if the rest of it is available or may follow.
   const bool is_last = offset + part.size() == all.size() && !run->running();
   if (const auto tail = incomplete_tail(part); !is_last && tail < part.size()) part.remove_suffix(tail);
   // A copy: the program may print on while another thread writes the answer.

@@ -39,7 +39,7 @@ Task<Status> list(SessionStore& store, Call& call) {
     CLOCHE_CO_TRY(const auto allowed, call.tenant(tenant));
     tenant = allowed.name();
   }
-  constexpr std::size_t weight_of_session = 512;  // in time to tell it, as so many bytes
+  constexpr std::size_t weight_of_session = 512;  // the time to serialize one, as a number of bytes
   auto all_of_them = store.list(tenant);
   const std::size_t size = all_of_them.size() * weight_of_session;
   std::function<json::value()> make = [infos = std::move(all_of_them)] {

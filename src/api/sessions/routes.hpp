@@ -1,4 +1,4 @@
-// /sessions: made, listed, looked at, ended. A tenant sees and ends its own, an admin all.
+// /sessions: create, list, show, end. A tenant sees and ends its own sessions, an admin those of all tenants.
 #pragma once
 
 #include "api/call.hpp"

@@ -22,7 +22,7 @@ struct NamedSignal {
   std::string_view name;
   int number;
 };
-// Those that people send to programs.
+// Signals that people send to programs.
 constexpr NamedSignal signals[] = {{"HUP", SIGHUP},   {"INT", SIGINT},   {"QUIT", SIGQUIT}, {"KILL", SIGKILL},
                                    {"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"TERM", SIGTERM}, {"CONT", SIGCONT},
                                    {"STOP", SIGSTOP}, {"TSTP", SIGTSTP}};

@@ -1,4 +1,4 @@
-// What client and terminal say to each other beside the bytes: small JSON objects in text messages. No I/O.
+// Messages between client and terminal besides the bytes: small JSON objects in text messages. No I/O.
 #pragma once
 
 #include <string>

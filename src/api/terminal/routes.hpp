@@ -8,7 +8,7 @@
 namespace cloche::api {
 
 struct TerminalRules {
-  // A terminal ends after this time, whatever goes on in it.
+  // A terminal ends after this time in any case.
   std::chrono::milliseconds wall = std::chrono::hours(8);
   // A terminal on which nothing is typed and nothing printed for so long is ended: it would keep its session for ever.
   std::chrono::milliseconds idle = std::chrono::minutes(30);

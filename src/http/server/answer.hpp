@@ -9,7 +9,7 @@
 
 namespace cloche::http {
 
-// What of a request its answer depends on.
+// The properties of a request that its response depends on.
 struct AnswerTo {
   bool is_head = false;
   Version version = Version::http_1_1;
@@ -22,7 +22,7 @@ class Answer {
   Answer(ClientStream& client_stream, AnswerTo to) : client_stream_(client_stream), to_(std::move(to)) {}
 
   Task<Status> respond(unsigned status, const Fields& fields, std::string_view body);
-  // In pieces; `length` when all of it is known before.
+  // In pieces; `length` if the whole length is known in advance.
   Task<Status> begin(unsigned status, const Fields& fields, std::optional<std::uint64_t> length);
   Task<Status> write(std::string_view piece);
   Task<Status> end();

@@ -14,7 +14,7 @@ namespace cloche::http {
 
 enum class AnswerFraming {
   none,       // this status has no body
-  length,     // `length` tells its size
+  length,     // `length` contains its size
   chunked,    // in chunks
   to_the_end  // until the connection closes, for clients that know no chunks
 };
@@ -32,8 +32,8 @@ struct AnswerHead {
 // Content-Length, Date, Transfer-Encoding, X-Request-Id and what else concerns one connection only.
 Result<std::string> serialise_answer_head(const AnswerHead& head);
 
-// Leaves out what concerns one connection only, for those who pass messages on: the standard's list, what Connection
-// names, and the length, which is written anew.
+// Removes the fields about one connection, for proxies: the standard's list, what Connection names, and the length,
+// which is written again.
 Fields without_hop_by_hop(const Fields& fields);
 
 }  // namespace cloche::http

@@ -43,7 +43,7 @@ class BodyBudget {
   std::map<std::string, std::weak_ptr<BodyAccount>, std::less<>> accounts_;
 };
 
-// What one request holds of the budget. Given back when it goes.
+// The share of one request in the budget. It is released by the destructor.
 class BodyShare {
  public:
   // The first bytes of a request cost nothing: small requests are served however little is left.
@@ -58,14 +58,14 @@ class BodyShare {
 
   // Before anything is taken.
   void charge_to(std::shared_ptr<BodyAccount> account) { account_ = std::move(account); }
-  // For something else of the same request, with a life of its own.
+  // For another part of the same request with its own lifetime.
   std::unique_ptr<BodyShare> another() const;
 
   // All of it, or nothing and why: 429 when the tenant has used up its part, 503 when the server has.
   std::optional<RequestError> take(std::uint64_t bytes);
-  // For what is there already, and has to be sent.
+  // For bytes that already exist and have to be sent.
   void take_anyway(std::uint64_t bytes);
-  // What was taken is in memory no longer.
+  // The bytes are no longer in memory.
   void give_back();
 
   // Something is held that others have just been refused for.
@@ -73,7 +73,7 @@ class BodyShare {
   bool holds_any() const { return charged_ > 0; }
 
  private:
-  // By how much the charge grows with so many bytes more.
+  // By how much the charge grows with that many more bytes.
   std::uint64_t cost_of(std::uint64_t bytes) const;
   void charge(std::uint64_t bytes, std::uint64_t cost);
 

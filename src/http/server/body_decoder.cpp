@@ -8,7 +8,7 @@ namespace cloche::http {
 
 namespace {
 
-constexpr std::size_t longest_size_line = 256;  // extensions are of no use to anybody here
+constexpr std::size_t longest_size_line = 256;  // extensions are ignored
 constexpr std::size_t longest_trailers = 8 << 10;
 // Framing costs more to read than content. Beyond this much of it, there must be more content than framing.
 constexpr std::uint64_t free_framing = 256 << 10;

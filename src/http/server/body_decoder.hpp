@@ -44,7 +44,7 @@ class BodyDecoder {
 
   State state_;
   std::uint64_t left_ = 0;         // of the body, or of the chunk
-  std::size_t line_length_ = 0;    // of the line that tells a chunk's size
+  std::size_t line_length_ = 0;    // of the line with the size of a chunk
   std::size_t trailers_size_ = 0;  // of all
   std::uint64_t framing_ = 0;      // bytes of it so far
   std::uint64_t content_ = 0;      // bytes of the body so far

@@ -16,8 +16,8 @@ class BodyReader {
   BodyReader(ClientStream& client_stream, const RequestHead& head, BodyShare& share);
 
   void allow(Bytes most) { most_ = most; }
-  // From now on all that is read is kept by the reader, and taken from the budget: a known length at once, before
-  // anything is read, and chunks as they come. `limit_reached` when there is no room, or when it is too long.
+  // From now on the reader keeps everything it reads, and charges the budget: for a known length immediately, before
+  // anything is read, and for chunks as they arrive. `limit_reached` if there is no room or the body is too long.
   Status hold_all();
   // The next piece; an empty one at the end. `limit_reached` when the body is longer than allowed, `timeout` when it
   // comes too slowly, `protocol` when its framing is broken, `unavailable` when the client went away. An error is
@@ -26,9 +26,9 @@ class BodyReader {
   Task<Result<std::string>> read_all();
 
   bool done() const { return decoder_.done(); }
-  // What has been read is of no use, and why. It does not keep the rest from being read.
+  // Records why the content of the body cannot be used. The rest can still be read.
   void reject(unsigned status, std::string why) { refusal_ = RequestError{status, std::move(why)}; }
-  // What to tell a client whose body could not be read; nothing when no error came up.
+  // The error for a client whose body could not be read; nothing if there was no error.
   const std::optional<RequestError>& refusal() const { return refusal_; }
 
   // True when what is left of the body is, or may be, little enough to be read and dropped.

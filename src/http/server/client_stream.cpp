@@ -14,8 +14,8 @@ Task<Status> ClientStream::write(std::string_view bytes, Deadline deadline) {
     ClientStream& client_stream;
     bool done = false;
   } writing(*this);
-  // In pieces, so that a slow client has to show progress all the time. What it takes is held in memory until then, so
-  // the whole has its time too.
+  // Writes in pieces, so that a slow client must make progress all the time. The bytes stay in memory until then, so
+  // the whole write has a time limit as well.
   constexpr std::size_t piece_size = 64 << 10;
   const auto in_all = std::chrono::seconds(bytes.size() / std::max<std::uint64_t>(1, limits_.body_rate.count));
   deadline = deadline.sooner(Deadline::after(limits_.write_stall + in_all));

@@ -1,9 +1,9 @@
 // Exchange: one request and its answer, as a handler sees them.
 //
-// A handler reads what it wants of the body, then answers once: with `respond`, in pieces with `begin`, `write` and
-// `end`, or by switching to another protocol. When the client goes away before the answer is complete, the handler's
-// task is cancelled, unless it said `outlive_client()`. A handler that throws or answers nothing makes a 500, or, where
-// a body could not be read, the status that fits. What it left of the body is dropped.
+// A handler reads what it needs of the body, then responds once: with `respond`, in pieces with `begin`, `write` and
+// `end`, or by switching to another protocol. If the client disconnects before the response is complete, the handler's
+// task is cancelled, unless it called `outlive_client()`. A handler that throws or does not respond causes a 500 or, if
+// the body could not be read, the status of that error. The unread rest of the body is dropped.
 //
 // An exchange lives as long as its handler's task. It is used from the server's thread, by one reader of the body and
 // one writer of the answer at a time.
@@ -43,15 +43,15 @@ class Exchange {
   // The parameters of the query. `invalid_argument` when they cannot be decoded.
   Result<Query> query() const;
   const Fields& fields() const;
-  // The value of the first field of this name; empty when there is none.
+  // The value of the first field with this name; empty if there is none.
   std::string_view field(std::string_view name) const;
   const Peer& peer() const;
   // The client's X-Request-Id when it is sane, else one of ours. The answer carries it, and so does the log.
   const std::string& request_id() const;
 
-  // The body. Both fail with `limit_reached` when it is longer than allowed, `timeout` when it comes too slowly,
-  // `protocol` when its framing is broken, `unavailable` when the client goes away. Errors are final. A client that
-  // expects to be asked for the body is asked by the first call.
+  // The body. Both fail with `limit_reached` if it is longer than allowed, `timeout` if it arrives too slowly,
+  // `protocol` if its framing is broken, `unavailable` if the client disconnects. Errors are final. The first call
+  // sends `100 Continue` to a client that expects it.
   bool has_body() const;
   std::optional<Bytes> announced_size() const;
   Task<Result<std::string>> read_body(Bytes most);
@@ -60,21 +60,21 @@ class Exchange {
   // How long the body may be that `read_some` reads, instead of the server's own limit.
   void allow_body(Bytes most);
 
-  // Memory. What a handler keeps of bodies, its own answer's among them, is taken from the server's budget and from the
-  // tenant's, and given back with the exchange. Where there is none left it fails with `limit_reached`, and the answer
-  // is 429 or 503 like that for a body that cannot be read. A body that is passed on in pieces needs none of this.
+  // Memory. What a handler keeps of bodies, including its own response, is charged to the budgets of the server and of
+  // the tenant until the exchange ends. If a budget is exhausted, it fails with `limit_reached`, and the response is
+  // 429 or 503, as for a body that cannot be read. A body that is forwarded in pieces does not need this.
   void charge_to(const std::string& tenant);
-  // For all that `read_some` reads from now on, before any of it is read where its length is known. `read_body` does it
-  // by itself.
+  // Charges for everything that `read_some` reads from now on; if the length is known, before anything is read.
+  // `read_body` does this itself.
   Status hold_body(Bytes most);
   Status hold(Bytes more);
-  // To be called once what was read is not in memory any more, where the exchange lives on for long. Does nothing after
-  // the exchange.
+  // Call this when the bytes read are no longer in memory and the exchange continues for a long time. Does nothing
+  // after the exchange.
   std::function<void()> release_of_body() const;
-  // For work on large bodies; nullptr when the server has none, and all is done on its own thread.
+  // The workers for large bodies; nullptr if the server has none and everything runs on its own thread.
   asio::thread_pool* workers() const;
 
-  // For readers of one form of body: it is of no use to them, and why. Part of what `body_failed` tells of.
+  // For parsers of a body: the content cannot be used, and why. It is part of what `body_failed` reports.
   void reject_body(unsigned status, std::string why);
   // It could not be read. A handler that answers nothing leaves it to the server to say so with the status that fits.
   bool body_failed() const { return body_refusal().has_value(); }
@@ -85,27 +85,27 @@ class Exchange {
   // for too long, and with `invalid_argument` when a field cannot be sent. Lengths, Date, Connection and X-Request-Id
   // are written by the server.
   Task<Status> respond(unsigned status, Fields fields, std::string body);
-  // An error in the form that the server was told to give them.
+  // Sends an error in the form that the server was configured with.
   Task<Status> refuse(unsigned status, std::string why, Fields fields);
   Task<Status> refuse(unsigned status, std::string why) { return refuse(status, std::move(why), Fields()); }
-  // In pieces. `write` returns when the kernel has taken the piece, so a slow client slows the writer down. An answer
-  // whose `size` is known before it begins must have that size.
+  // Responds in pieces. `write` returns when the kernel has accepted the piece, so a slow client slows the writer down.
+  // A response whose `size` is given must have that size.
   Task<Status> begin(unsigned status, Fields fields, std::optional<Bytes> size = std::nullopt);
   Task<Status> write(std::string_view piece);
   Task<Status> end();
   // The answer ends here, unfinished, for a reason that is not the handler's: what it was made from ended. The client
   // sees the connection break.
   void break_off();
-  // Answers 101; `fields` has Upgrade in it. The stream ends with the exchange. From now on the client's end is told by
-  // the stream, and cancels nothing.
+  // Sends 101; `fields` contains Upgrade. The stream ends with the exchange. From now on the stream reports the end of
+  // the client, and nothing is cancelled.
   Task<Result<std::unique_ptr<Stream>>> switch_protocols(Fields fields);
 
-  // Something that the access log should know of this request: its route, who sent it.
+  // Information for the access log: the route and the caller.
   void label(std::string name, std::string value);
 
   bool is_answered() const;  // or at least begun
   bool client_is_gone() const;
-  // What the handler does is done to its end even if nobody waits for the answer any more.
+  // The handler runs to its end even if the client is gone.
   void outlive_client();
 
   // True once the server shuts down. Answers without end should then come to one; the server waits for them only until

@@ -1,4 +1,4 @@
-// What an exchange is made of, and what a server's connections share. Private to this folder.
+// The parts of an exchange, and what the connections of a server share. Private to this folder.
 #pragma once
 
 #include <set>
@@ -49,7 +49,7 @@ struct ExchangeParts {
   const Peer& peer;
   std::string request_id;
   bool last_of_connection;
-  std::shared_ptr<BodyShare> shared_share;  // what is made of a body may tell when it is gone
+  std::shared_ptr<BodyShare> shared_share;  // results made from a body may report when they are released
   BodyShare& share;
   BodyReader body;
   Answer answer;

@@ -3,7 +3,7 @@
 
 namespace cloche::http {
 
-// -1 when it is none.
+// -1 if it is not a hexadecimal digit.
 constexpr int hex_value(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;

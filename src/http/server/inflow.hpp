@@ -36,7 +36,7 @@ class Inflow {
   std::uint64_t total() const { return total_; }
   std::uint64_t consumed() const { return total_ - bytes().size(); }
 
-  // Until there is more, or the end, or the deadline, or wake(). One waiter at a time.
+  // Waits for more bytes, the end, the deadline or wake(). One waiter at a time.
   Task<> wait(Deadline deadline);
   void wake() { arrived_.cancel(); }
 

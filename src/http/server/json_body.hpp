@@ -25,10 +25,9 @@ struct JsonIntake {
   std::size_t size = 0;
 };
 
-// Reads the body as JSON. `unsupported` when its type is another (415); `invalid_argument` when it is not JSON in
-// UTF-8, nested too deeply or does not have the shape; `limit_reached` when it has too many values (413) or when there
-// is no memory for it (429, 503); otherwise as `Exchange::read_body`. A body that cannot be right is refused at the
-// first piece that shows it.
+// Reads the body as JSON. `unsupported` if it has another type (415); `invalid_argument` if it is not JSON in UTF-8, is
+// nested too deeply or does not have the shape; `limit_reached` if it has too many values (413) or there is no memory
+// for it (429, 503); otherwise as `Exchange::read_body`. An invalid body is rejected at the first piece that shows it.
 Task<Result<JsonIntake>> take_json(Exchange& exchange, JsonLimits limits);
 Task<Result<boost::json::value>> read_json(Exchange& exchange, JsonLimits limits = {});
 

@@ -1,4 +1,4 @@
-// What a server puts up with: how much, how many, how long.
+// Limits of a server: sizes, counts and times.
 #pragma once
 
 #include <chrono>

@@ -29,7 +29,7 @@ class Listener {
   virtual Result<std::function<void()>> prepare_reload() = 0;
 };
 
-// Opens the sockets of one way to listen: a name may stand for several addresses.
+// Opens the sockets of one listen address: a name may resolve to several addresses.
 Task<Result<std::vector<std::unique_ptr<Listener>>>> open_listeners(Executor executor, const ListenOn& listen);
 
 }  // namespace cloche::http

@@ -1,4 +1,4 @@
-// Work on bytes, done where it holds up nobody: large amounts on the server's workers, small ones at once.
+// Work on bytes that must not block others: large amounts on the server's workers, small ones immediately.
 #pragma once
 
 #include <boost/asio/thread_pool.hpp>
@@ -11,7 +11,7 @@ namespace cloche::http {
 // How many bytes the server's own thread parses, checks, encodes or copies at one go.
 constexpr std::size_t small_work = 64 << 10;
 
-// `work` is pure and returns a Result; `size` is about how many bytes it goes through.
+// `work` is pure and returns a Result; `size` is roughly the number of bytes that it processes.
 template <class Work>
 Task<std::invoke_result_t<Work&>> run_off_loop(const Exchange& exchange, std::size_t size, Work work) {
   if (exchange.workers() == nullptr || size <= small_work) co_return work();

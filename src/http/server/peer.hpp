@@ -1,4 +1,4 @@
-// Peer: who is at the other end of a connection, as the kernel says.
+// Peer: the other end of a connection, as reported by the kernel.
 #pragma once
 
 #include <sys/types.h>
@@ -10,7 +10,7 @@
 namespace cloche::http {
 
 struct Peer {
-  // Of a process on this machine, which came over a unix socket.
+  // The credentials of a local process that connected over a Unix socket.
   struct Process {
     pid_t pid = 0;
     uid_t uid = 0;

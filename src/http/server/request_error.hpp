@@ -1,4 +1,4 @@
-// RequestError: why a request is not served, as its client is told.
+// RequestError: why a request is not served, as reported to the client.
 #pragma once
 
 #include <expected>

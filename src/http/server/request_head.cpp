@@ -140,7 +140,7 @@ OrRequestError<std::optional<std::size_t>> HeadFinder::find(std::string_view byt
 
 OrRequestError<void> HeadFinder::end_line(std::size_t length) {
   if (length == 0) {
-    // Some clients send a line's end too many after a body; more than one of them is no accident.
+    // Some clients send one extra line break after a body; more than one is an error.
     if (skipped_empty_line_) return refuse(400, "too many empty lines before the request line");
     skipped_empty_line_ = true;
     return {};
@@ -183,7 +183,7 @@ OrRequestError<RequestHead> parse_head(std::string_view head) {
     request.fields.push_back(std::move(*field));
   }
   if (auto host = check_host(request.fields, *version); !host) return std::unexpected(std::move(host).error());
-  // Which of two would count is anybody's guess.
+  // It would be ambiguous which of the two counts.
   for (const std::string_view single : {"Authorization", "Content-Type"}) {
     if (occurrences(request.fields, single).count > 1) return refuse(400, "more than one " + std::string(single));
   }

@@ -16,7 +16,7 @@ namespace cloche::http {
 
 enum class Version { http_1_0, http_1_1 };
 
-// How the body is framed. Neither: there is none.
+// The framing of the body. Neither: there is no body.
 struct Framing {
   bool chunked = false;
   std::optional<std::uint64_t> length;
@@ -28,7 +28,7 @@ struct RequestHead {
   Version version = Version::http_1_1;
   Fields fields;
   Framing framing;
-  bool keeps_alive = false;       // the client wants to go on after this request
+  bool keeps_alive = false;       // the client wants to keep the connection
   bool expects_continue = false;  // the client waits for 100 before it sends the body
 };
 
@@ -37,8 +37,8 @@ class HeadFinder {
  public:
   explicit HeadFinder(HeadLimits limits) : limits_(limits) {}
 
-  // `bytes` is all that has come: what it was at the last call, and more. Gives the head's length, the empty line
-  // included; nothing as long as the end is not there.
+  // `bytes` is everything received so far: the bytes of the last call, and more. Returns the length of the head
+  // including the empty line, or nothing while the end is missing.
   OrRequestError<std::optional<std::size_t>> find(std::string_view bytes);
 
  private:

@@ -7,7 +7,7 @@ namespace cloche::http {
 
 namespace {
 
-// What follows the first `count` segments of a path, as it came and without the slash in front.
+// What follows the first `count` segments of a path, as received and without the leading slash.
 std::string_view raw_rest(std::string_view path, std::size_t count) {
   path.remove_prefix(1);
   for (; count > 0; --count) path.remove_prefix(std::min(path.find('/') + 1, path.size()));

@@ -1,8 +1,8 @@
 // Router: from method and path to whatever serves it. No I/O.
 //
-// Patterns are made of segments: "/sessions/{tenant}/{session}". A name in braces stands for one segment that is not
-// empty and has no slash in it, "{rest...}" as the last one for all that follows, percent-encoded as it came. Literal
-// segments win over names, and names over the rest.
+// Patterns consist of segments: "/sessions/{tenant}/{session}". A name in braces matches one segment that is not empty
+// and contains no slash. "{rest...}" as the last segment matches everything that follows, percent-encoded as received.
+// Literal segments take precedence over names, and names over the rest.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@
 
 namespace cloche::http {
 
-// What the names in a pattern stand for.
+// The values of the names in a pattern.
 class PathParameters {
  public:
   using Items = std::vector<std::pair<std::string, std::string>>;
@@ -35,7 +35,7 @@ class PathParameters {
 // One pattern, taken apart.
 class PathPattern {
  public:
-  // Throws std::logic_error when it is none: patterns are written by programmers.
+  // Throws std::logic_error for an invalid pattern: patterns are written by programmers.
   explicit PathPattern(std::string_view text);
 
   bool fits(const Target& target) const;
@@ -69,7 +69,7 @@ class Router {
     std::string allowed;  // the methods that this path has, as Allow lists them
   };
 
-  // Throws std::logic_error when the pattern is none or the method is taken for these paths.
+  // Throws std::logic_error if the pattern is invalid or the method is already used for these paths.
   void add(std::string method, std::string_view pattern, T serves) {
     PathPattern parsed(pattern);
     for (auto& route : routes_) {
@@ -83,7 +83,7 @@ class Router {
     routes_.back().methods.emplace(std::move(method), std::move(serves));
   }
 
-  // Told of each route: method, pattern and what serves it.
+  // Called with each route: method, pattern and handler.
   void for_each(const std::function<void(const std::string&, const std::string&, const T&)>& tell) const {
     for (const auto& route : routes_) {
       for (const auto& [method, serves] : route.methods) tell(method, route.pattern.text(), serves);

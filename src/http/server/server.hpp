@@ -1,4 +1,4 @@
-// Server: listens, speaks HTTP/1.1 with clients, and hands each request to a handler.
+// Server: listens, serves HTTP/1.1 clients, and passes each request to a handler.
 //
 // Requests on one connection are answered in order, one at a time. All of it runs on the executor's one thread.
 #pragma once
@@ -27,10 +27,10 @@ struct ServerCertificate {
 struct ListenTcp {
   std::string host;                              // an address or a name; "::" takes IPv4 clients too
   std::uint16_t port = 0;                        // 0: any that is free
-  std::optional<ServerCertificate> certificate;  // with one, TLS 1.2 or later is spoken
+  std::optional<ServerCertificate> certificate;  // if set, TLS 1.2 or later is used
 };
 
-// A socket file that nobody answers on is replaced, anything else that has the name is not. It is removed at the end.
+// A socket file without a listener is replaced; any other file with this name is not. It is removed at the end.
 struct ListenUnix {
   std::string path;
   unsigned mode = 0600;
@@ -46,7 +46,7 @@ struct ListensOn {
   bool encrypted = false;
 };
 
-// What handlers said of a request, as names and values.
+// What handlers noted about a request, as names and values.
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
 // One line of an access log. The path has no query: secrets travel there.
@@ -84,7 +84,7 @@ struct ServerOptions {
   std::vector<ListenOn> listen;
   ServerLimits limits;
   TenantBodies tenant_bodies;
-  // For work on large bodies. Outlives the server. Without it, all is done on the server's own thread.
+  // For work on large bodies. It must outlive the server. Without it, everything runs on the server's own thread.
   asio::thread_pool* workers = nullptr;
   // The form of errors that come from the server itself. Without it, one line of text.
   std::function<ErrorBody(unsigned status, std::string_view why, std::string_view request_id)> error_body;

@@ -19,8 +19,8 @@ class ServerConnection {
   // The server stops: an idle connection ends, a busy one after its answer.
   void wake() { client_stream_->inflow().wake(); }
 
-  // Ends the connection that has waited longest for a request, among those of the peer that has the most. False when
-  // all are at work.
+  // Ends the connection that has waited longest for a request, among those of the peer with the most connections. False
+  // if all are busy.
   static bool make_room(ServerState& state);
 
  private:
@@ -29,7 +29,7 @@ class ServerConnection {
 
   Task<> serve();
   Task<> serve_requests();
-  // Ends when a client has gone whose handler would work on for nobody.
+  // Ends when a client has disconnected whose handler would otherwise continue for nothing.
   Task<> watch();
   // Nothing when the connection ends without a request.
   Task<OrRequestError<std::optional<RequestHead>>> read_head(Position position);
@@ -37,8 +37,8 @@ class ServerConnection {
   Task<bool> serve_one(RequestHead head);
   Task<> answer_for_handler(Exchange& exchange);
   Task<> turn_down(RequestError refusal);
-  // Lets the client read the last answer before the connection goes. A close with unread bytes would be a reset, and
-  // the answer could be lost to it.
+  // Lets the client read the last response before the connection is closed. Closing with unread bytes would cause a
+  // reset, and the response could be lost.
   Task<> linger();
 
   std::shared_ptr<ServerState> state_;

@@ -12,7 +12,7 @@ namespace cloche::http {
 
 struct ServerEvent {
   std::string name;                                // none: the client takes it for a "message"
-  std::string id;                                  // what a client that comes back tells in Last-Event-ID
+  std::string id;                                  // what a reconnecting client sends as Last-Event-ID
   std::string data;                                // UTF-8, any number of lines
   std::optional<std::chrono::milliseconds> retry;  // after which a client that lost the line comes back
 };

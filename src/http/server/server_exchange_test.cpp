@@ -111,7 +111,7 @@ TEST_F(ServedExchange, ClientThatExpectsToBeAsked_IsAskedWhenTheHandlerReads) {
     co_await client->send("abc");
     const Response answer = co_await client->answer();
     EXPECT_EQ(answer.body, "abc");
-    // Refused without being asked: nobody knows whether the body will come, so the connection ends.
+    // Rejected before 100 Continue: it is unknown whether the body will follow, so the connection ends.
     co_await client->send("PUT /no" + head);
     const Response refused = co_await client->answer();
     EXPECT_EQ(refused.status, 403u);

@@ -105,7 +105,7 @@ TEST_F(Listening, SocketFileNobodyAnswersOn_IsReplacedAndAnotherServersIsNot) {
     auto bound = UnixSocketFile::bind(path_, 0600);
     ASSERT_TRUE(bound) << bound.error().message;
   }
-  // The first one's file was another by the time it went; the second's was its own.
+  // The file of the first one had been replaced when it was removed; the second one removed its own file.
   EXPECT_FALSE(std::filesystem::exists(path_));
 }
 

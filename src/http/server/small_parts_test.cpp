@@ -1,4 +1,4 @@
-// What of the server has neither I/O nor much in it: ranges, events, heads of answers, JSON.
+// Small parts of the server without I/O: ranges, events, heads of responses, JSON.
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>

@@ -9,7 +9,7 @@ namespace cloche::http {
 
 namespace {
 
-// How many bytes the character at the front has; 0 when there is none.
+// The number of bytes of the first character; 0 if it is invalid.
 std::size_t character_length(std::string_view bytes) {
   const auto at = [&](std::size_t i) -> std::uint32_t { return static_cast<unsigned char>(bytes[i]); };
   const auto lead = at(0);

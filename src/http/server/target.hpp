@@ -11,8 +11,8 @@
 
 namespace cloche::http {
 
-// Decoded segments are UTF-8 without NUL and never "." or "..". A segment that was sent with an encoded slash has a
-// slash in it: it is one segment all the same, and the router gives it to nobody as a name.
+// Decoded segments are UTF-8 without NUL, and never "." or "..". A segment that was sent with an encoded slash contains
+// a slash: it is still one segment, and the router never passes it as a name.
 struct Target {
   std::string path;                   // as it came, percent-encoded
   std::string query;                  // as it came, without the question mark

@@ -6,7 +6,8 @@ namespace cloche::http {
 
 namespace {
 
-// Clients that ask for a protocol by name get HTTP/1.1 when it is among those; else the handshake goes on without.
+// Clients that request a protocol by name get HTTP/1.1 if it is among them; otherwise the handshake continues without
+// one.
 int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* length, const unsigned char* offered,
                     unsigned int offered_length, void*) {
   static constexpr unsigned char ours[] = {8, 'h', 't', 't', 'p', '/', '1', '.', '1'};

@@ -27,7 +27,7 @@ Result<sockaddr_un> address_of(const std::string& path) {
 
 const sockaddr* generic(const sockaddr_un& address) { return reinterpret_cast<const sockaddr*>(&address); }
 
-// Removes a socket file that nobody listens on any more.
+// Removes a socket file that has no listener any more.
 Status remove_stale(const std::string& path, const sockaddr_un& address) {
   struct stat status{};
   if (::lstat(path.c_str(), &status) != 0) return fail_errno("inspect " + path);

@@ -10,14 +10,13 @@
 
 namespace cloche::http {
 
-// Removes the name when it goes, if it is still the same file.
+// Removes the name in its destructor, if it is still the same file.
 class UnixSocketFile {
  public:
   struct Bound;
 
-  // Binds a new socket to the path and listens on it. A socket file is replaced when nobody answers there; two servers
-  // that start at once do not take each other's for such a one. The mode is in force before the first client can
-  // connect.
+  // Binds a new socket to the path and listens on it. A socket file without a listener is replaced; two servers that
+  // start at the same time do not replace each other's. The mode is set before the first client can connect.
   static Result<Bound> bind(const std::string& path, mode_t mode);
 
   UnixSocketFile(UnixSocketFile&& other) noexcept;

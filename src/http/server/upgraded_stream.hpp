@@ -1,4 +1,4 @@
-// UpgradedStream: a connection that speaks another protocol now, as a plain stream. Private to this folder.
+// UpgradedStream: a connection that has switched to another protocol, as a plain stream. Private to this folder.
 #pragma once
 
 #include "http/server/client_stream.hpp"

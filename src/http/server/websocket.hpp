@@ -27,14 +27,14 @@ struct WebSocketMessage {
   std::string data;  // UTF-8 when it is text
 };
 
-// Used by one reader and one writer at a time, and no longer than its exchange. Pings are answered while somebody
-// reads.
+// Used by one reader and one writer at a time, and not longer than its exchange. Pings are answered while a read is
+// pending.
 class WebSocket {
  public:
   virtual ~WebSocket() = default;
 
-  // The next message; nothing when the client has closed in good order. `unavailable` when it is gone, `limit_reached`
-  // when a message is too large, `protocol` when it breaks the rules; in the last two cases it has been told.
+  // The next message; nothing if the client has closed properly. `unavailable` if it is gone, `limit_reached` if a
+  // message is too large, `protocol` if it violates the protocol; in the last two cases the client has been notified.
   virtual Task<Result<std::optional<WebSocketMessage>>> read() = 0;
   virtual Task<Status> write(MessageKind kind, std::string_view data) = 0;
   // Says why and waits a little for the client to agree. Codes are those of RFC 6455, 1000 being a normal end.
