@@ -40,15 +40,15 @@ std::string own_path() {
   return n > 0 ? std::string(path, static_cast<std::size_t>(n)) : std::string("/.cloche/agent");
 }
 
-// What the image and the engine put there is nobody's business, and some kernels (gVisor) show it to everybody.
+// What the image and the engine set must not be visible to programs, and some kernels (gVisor) show it to all of them.
 void forget_environment() {
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
     std::memset(*entry, 0, std::strlen(*entry));
   ::clearenv();
 }
 
-// What neither a runtime nor an engine has closed. Queues that stay open only cost the sandbox its reuse; with
-// namespaces a program would pass its process limit.
+// System calls that neither a runtime nor an engine has blocked. Open message queues only cost the sandbox its reuse;
+// with namespaces a program could exceed its process limit.
 void close_open_calls() {
   const ClosedCalls closed{.queues = has_invisible_queues(), .namespaces = can_make_namespaces()};
   if (!closed.queues && !closed.namespaces) return;
@@ -134,7 +134,7 @@ class Agent {
     const bool was_used = !users_.empty();
     auto report = reset_sandbox({.users = users_, .spared = zygotes_.pids(), .keep = keep_});
     if (was_used) prove_survivors(report.leftovers);
-    // Whatever they were about has ended. What still waits to be sent is of the last use, too.
+    // The streams belong to the last use, which has ended, and so does everything that waits to be sent.
     link_.close_all({ErrorCode::cancelled, "the sandbox was reset"});
     for (const auto& name : silent)
       report.leftovers.push_back("possibly a run of zygote '" + name + "', which does not respond");
@@ -152,7 +152,7 @@ class Agent {
       leftovers.push_back("agent: " + fact);
   }
 
-  // As process 1 the agent is everybody's last parent.
+  // As process 1 the agent is the last parent of all processes.
   void reap_orphans() {
     sigset_t child;
     ::sigemptyset(&child);
@@ -188,8 +188,8 @@ void run_agent() {
     std::fprintf(stderr, "cloche-agent: must be started as uid 0 of its sandbox\n");
     std::_Exit(64);
   }
-  // Those of the image's root, which no program may have, and which acting for a user would take away later. Where this
-  // is not allowed, acting for a user is not either, and says so.
+  // The supplementary groups of the image's root, which no program may have, and which acting for a user would drop
+  // later. If this is not allowed, acting for a user is not allowed either, and reports the error.
   [[maybe_unused]] const int dropped = ::setgroups(0, nullptr);
   forget_environment();
   close_open_calls();

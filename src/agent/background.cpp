@@ -13,7 +13,7 @@ constexpr std::uint64_t default_keep = 1024 * 1024;
 
 class BackgroundExec {
  public:
-  // Somebody who is told of output and of the end.
+  // A subscriber for output and for the end.
   class Listener {
    public:
     virtual ~Listener() = default;
@@ -63,7 +63,7 @@ class BackgroundExec {
     listeners_.erase(listener);
     if (writer_ == listener) writer_ = nullptr;
   }
-  // The one who wrote last is told when it was taken.
+  // The client that wrote last is notified when its input was consumed.
   void write_stdin(Listener* writer, std::string_view bytes) {
     writer_ = writer;
     program_->write_stdin(bytes);
@@ -95,7 +95,7 @@ class BackgroundExec {
 
 namespace {
 
-// Waits for the program's start (or its failure), tells of it and closes. The program goes on.
+// Waits for the start of the program (or its failure), reports it and closes. The program keeps running.
 class StartStream final : public Stream, BackgroundExec::Listener {
  public:
   StartStream(ServerLink& link, wire::StreamId id, std::shared_ptr<BackgroundExec> exec)

@@ -1,6 +1,6 @@
 // Background execs: programs that outlive the stream, and even the server, that started them.
 //
-// Their output is kept here, up to the request's cap, for whoever attaches.
+// Their output is kept here, up to the limit in the request, for clients that attach.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ class Background {
       : loop_(loop), zygotes_(zygotes), writers_(writers) {}
   ~Background();
 
-  // Each opens a stream; the first starts a program, tells of it and closes.
+  // Each opens a stream; the first starts a program, reports the start and closes.
   Result<std::unique_ptr<Stream>> open_start(ServerLink& link, wire::StreamId id, wire::ExecRequest request);
   Result<std::unique_ptr<Stream>> open_attach(ServerLink& link, wire::StreamId id,
                                               const wire::ExecAttachRequest& request);

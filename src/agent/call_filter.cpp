@@ -46,7 +46,7 @@ class Steps {
     answer(refused(error));
   }
 
-  // By bits of its first argument. Ends the filter.
+  // Filters by bits of its first argument. Ends the filter.
   void refuse_with(long call, std::uint32_t bits, int error) {
     add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, 3));
     load(offsetof(seccomp_data, args));  // the lower half, on little-endian machines

@@ -1,5 +1,5 @@
-// System calls that the agent closes for itself and all that descend from it, where the sandbox's kernel leaves them
-// open. Linux is told by the runtime or the engine; gVisor on an engine has no other filter.
+// System calls that the agent blocks for itself and all its descendants if the sandbox's kernel leaves them open. On
+// Linux the runtime or the engine sets the filter; gVisor on an engine has no other filter.
 #pragma once
 
 #include "core/result.hpp"

@@ -15,7 +15,7 @@ namespace {
 // Names in both trees. A system call for each, or little more.
 constexpr std::uint64_t most_names = 256;
 
-// False also where that cannot be told.
+// False also if this is unknown.
 bool is_small(const std::string& path) {
   const auto base = Base::open({});
   if (!base) return false;

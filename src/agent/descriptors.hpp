@@ -23,7 +23,7 @@ struct Terminal {
 Result<Terminal> open_terminal(uid_t uid, gid_t gid, const wire::WindowSize& size);
 void resize_terminal(int master, const wire::WindowSize& size);
 
-// In a forked child: closes every descriptor but these.
+// In a forked child: closes every descriptor except these.
 void close_all_but(std::initializer_list<int> keep);
 // The same at exec, for this one and all above.
 void close_on_exec_from(int first);

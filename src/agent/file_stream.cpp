@@ -53,7 +53,7 @@ Status write_message(int fd, std::string_view message) {
   ::_exit(told ? 0 : 1);
 }
 
-// What is removed by `changes` is not in the tree that it looks at.
+// Files that are removed by `changes` are not in the tree that it scans.
 bool changes_files(wire::FileOp op) {
   switch (op) {
     case wire::FileOp::write:
@@ -161,7 +161,7 @@ class FileStream final : public Stream {
     auto timer = std::make_shared<Loop::Timer>();
     *timer = loop_.after(std::chrono::seconds(2), [worker = worker_, timer, work = work_] {
       siginfo_t about{};
-      // Only while it is still our child: its number may be somebody else's by then.
+      // Only while it is still our child: later its process id may belong to another process.
       if (::waitid(P_PID, static_cast<id_t>(worker), &about, WEXITED | WNOHANG | WNOWAIT) == 0) ::kill(worker, SIGKILL);
     });
     worker_ = -1;
@@ -169,7 +169,7 @@ class FileStream final : public Stream {
 
   Loop& loop_;
   WriterTracker& writers_;
-  std::shared_ptr<WriterTracker::Writer> work_;  // shared with the patience for a worker that was told to end
+  std::shared_ptr<WriterTracker::Writer> work_;  // shared with the timeout for a worker that was asked to end
   std::optional<WriterTracker::Scan> scan_;
   pid_t worker_ = -1;
   std::string partial_;
@@ -179,7 +179,7 @@ class FileStream final : public Stream {
   std::unique_ptr<ReadPump> replies_;
 };
 
-// A mark needs nobody's rights and no file, so nobody is forked for it.
+// A mark needs no permissions and no file, so no worker is forked for it.
 class MarkStream final : public Stream {
  public:
   MarkStream(ServerLink& link, wire::StreamId id, Loop& loop, Moment moment)

@@ -76,7 +76,7 @@ Status borrow_file_rights(uid_t uid, gid_t gid) {
 }
 
 Result<BorrowedRights> BorrowedRights::of(uid_t uid, gid_t gid) {
-  BorrowedRights rights;  // given back also when only the half of them was to be had
+  BorrowedRights rights;  // restored even if only half of them could be taken
   CLOCHE_CHECK(borrow_file_rights(uid, gid));
   return rights;
 }
@@ -93,10 +93,10 @@ BorrowedRights::~BorrowedRights() {
 }
 
 void signal_all_of(uid_t uid, int number) {
-  // With real and effective ids of the user, kill(-1) reaches exactly the user's processes; the saved id brings us
-  // back. On Linux a process 1 is immune to signals from its own namespace. gVisor's is not: there a program that tries
-  // can end the sandbox in that moment, and so it is replaced. What else can be changed of the agent in it, its
-  // priority and processors, is looked for by the proof of a reset.
+  // With real and effective ids of the user, kill(-1) reaches exactly the user's processes; the saved id restores ours.
+  // On Linux a process 1 is immune to signals from its own namespace. On gVisor it is not: a program that tries can end
+  // the sandbox at that moment, and then the sandbox is replaced. The proof of a reset checks what else can be changed
+  // in the agent: its priority and processors.
   if (::setresuid(uid, uid, agent_uid) != 0) return;
   ::kill(-1, number);
   if (::setresuid(agent_uid, agent_uid, agent_uid) != 0) std::abort();

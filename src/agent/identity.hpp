@@ -14,8 +14,8 @@ namespace cloche::agent {
 
 constexpr uid_t agent_uid = 0;
 
-// For good: all three user and group ids, and so no capability. `group` is the only supplementary group; zero: none.
-// Async-signal-safe.
+// Permanently: sets all three user and group ids, and so drops all capabilities. `group` is the only supplementary
+// group; zero: none. Async-signal-safe.
 bool become(uid_t uid, gid_t gid, gid_t group = 0);
 
 // Acts as the user, while the real and saved ids stay the agent's, so that the user's programs cannot signal the

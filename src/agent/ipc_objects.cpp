@@ -79,8 +79,8 @@ struct Found {
   bool all = true;  // false: there may be more that cannot be seen
 };
 
-// By the kernel's list. Where there is none (gVisor), by looking at each id: they are given out one after the other, so
-// a new one tells how far they have come.
+// Uses the kernel's list. Without one (gVisor) it checks each id: ids are assigned in sequence, so a new one shows how
+// far they have advanced.
 Found find(const Kind& kind) {
   if (auto listed = listed_ids(kind)) return {std::move(*listed), true};
   const int newest = kind.make();

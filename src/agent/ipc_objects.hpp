@@ -8,7 +8,7 @@
 
 namespace cloche::agent {
 
-// What is there now, a line each. Empty: nothing.
+// The existing objects, one per line. Empty: none.
 std::vector<std::string> list_ipc_objects();
 
 // Removes all that the caller may remove; says how many.

@@ -51,7 +51,7 @@ std::string_view path_of(const std::vector<std::string>& env) {
   return "/usr/local/bin:/usr/bin:/bin";
 }
 
-// As execvpe would, with the program's own PATH; the most telling error of all tries is kept.
+// Like execvpe, with the program's own PATH; the most specific error of all attempts is kept.
 int exec_searching(const wire::ExecRequest& request) {
   const auto argv = pointers_to(request.argv);
   const auto env = pointers_to(request.env);

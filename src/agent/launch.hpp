@@ -1,4 +1,4 @@
-// What a program is started with, and the start itself, in the child that becomes the program.
+// The parameters of a program start, and the start itself, in the child that becomes the program.
 #pragma once
 
 #include <sys/types.h>
@@ -20,7 +20,7 @@ struct ProgramFds {
   gid_t mark = 0;            // its only supplementary group, by which its orphans are known; zero: none
 };
 
-// The number of the program's event descriptor, and the variable that tells it. zygote.py knows the number, too.
+// The number of the program's event descriptor, and the variable that contains it. zygote.py knows the number, too.
 constexpr int event_fd = 3;
 constexpr const char* event_fd_variable = "CLOCHE_EVENT_FD";
 

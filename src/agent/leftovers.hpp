@@ -1,4 +1,4 @@
-// The proof after a reset: looks for anything a user could have left.
+// The proof after a reset: checks for anything that a user could have left.
 #pragma once
 
 #include <sys/types.h>

@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Of this process: what a loop that goes round and round would use up, however busy the machine is.
+// The CPU time of this process: what a spinning loop would use, however busy the machine is.
 std::chrono::nanoseconds processor_time() {
   timespec time = {};
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
@@ -62,7 +62,7 @@ TEST(Loop, PausedAndWantedAgain_TellsOfWhatCameMeanwhile) {
   EXPECT_NE(told & EPOLLHUP, 0u);
 }
 
-// Both are ready in the same round; whichever is called first silences the other.
+// Both are ready in the same round; the one that is called first disables the other.
 TEST(Loop, PausedOrRemovedByAnotherInTheSameRound_IsNotCalled) {
   for (const bool removed : {false, true}) {
     Loop loop;

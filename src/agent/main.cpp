@@ -14,8 +14,8 @@
 
 namespace {
 
-// As zygote/watcher.c writes it: limits, start, cpu time before it, end, and the end's status. Microseconds, of the
-// monotonic clock.
+// The format of zygote/watcher.c: limits, start, CPU time before it, end, and exit status. Times are microseconds of
+// the monotonic clock.
 cloche::agent::WatcherReport watched(char** texts) {
   using std::chrono::microseconds;
   using Time = std::chrono::steady_clock::time_point;

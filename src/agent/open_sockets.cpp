@@ -45,7 +45,7 @@ std::vector<std::string> list_now() {
   return lines;
 }
 
-// Linux looks for sockets that only other sockets hold when a socket closes and any is on its way.
+// When a socket closes and any socket is in flight, Linux searches for sockets that are only held by other sockets.
 void make_kernel_look() {
   int pair[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) return;
@@ -64,8 +64,8 @@ std::vector<std::string> parse_sockets(std::string_view kind, std::string_view t
     std::istringstream fields(line);
     std::string field;
     if (kind == "unix") {
-      // Num RefCount Protocol Flags Type St Inode Path: those without a name can be reached by nobody, those with a
-      // path are files.
+      // Num RefCount Protocol Flags Type St Inode Path: sockets without a name cannot be reached, those with a path are
+      // files.
       for (int i = 0; i < 8; ++i) {
         if (!(fields >> field)) field.clear();
       }

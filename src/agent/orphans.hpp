@@ -1,9 +1,9 @@
 // Orphans: what is left of a program's tree without a supervisor.
 //
-// On kernels without subreapers (gVisor) a program's double-forked children become the agent's own. There, each program
-// gets a mark that all its descendants inherit and that none of them can give to itself: a supplementary group of its
-// own. An orphan belongs to the program whose mark it has. One that has none, or the mark of a program that has ended,
-// belongs to no program, and ends as soon as any program ends.
+// On kernels without subreapers (gVisor) double-forked children of a program become children of the agent. There, each
+// program gets a mark that all its descendants inherit and none of them can set: a supplementary group of its own. An
+// orphan belongs to the program whose mark it has. An orphan without a mark, or with the mark of a program that has
+// ended, belongs to no program and is killed as soon as any program ends.
 #pragma once
 
 #include <sys/types.h>
@@ -45,7 +45,7 @@ class OrphanMark {
 // program.
 void end_orphans(OrphanMark mark, uid_t uid);
 
-// With subreapers, the agent has orphans only when a supervisor was lost: ends the program it had, and all orphans.
+// With subreapers, the agent gets orphans only if a supervisor was lost: kills the program it had, and all orphans.
 void end_tree_of_lost_supervisor(pid_t program);
 
 }  // namespace cloche::agent

@@ -60,7 +60,7 @@ void for_each_line(std::string_view text, Visit visit) {
   }
 }
 
-// Of its identity, privileges, signals and tracer. Sizes, counts and states are its own work's.
+// Identity, privileges, signals and tracer. Sizes, counts and states change by normal work.
 void add_status(pid_t pid, ProcessEvidence& facts) {
   static constexpr std::array names = {
       "Tgid:",   "TracerPid:", "Uid:",    "Gid:",          "Groups:",     "Threads:", "CapInh:",
@@ -107,7 +107,7 @@ std::vector<Mapping> add_mappings(pid_t pid, ProcessEvidence& facts) {
   return code;
 }
 
-// A page of a file that was written to is the process's own. Not every kernel tells.
+// A page of a file that was written to is private to the process. Not every kernel reports it.
 void add_written_code(pid_t pid, const std::vector<Mapping>& code, ProcessEvidence& facts) {
   const UniqueFd pagemap(::open(path_of(pid, "pagemap").c_str(), O_RDONLY | O_CLOEXEC));
   if (!pagemap) return;

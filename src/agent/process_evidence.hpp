@@ -1,4 +1,4 @@
-// Evidence: what /proc and the scheduler tell of a process of ours, to be compared with what they tell later.
+// Evidence: what /proc and the scheduler report about one of our processes, for comparison with a later report.
 //
 // A process that survives a reset must be the one that it was. Its data cannot be compared: there is too much of it,
 // and its own work changes it. What runs can: the program, every mapping of a file or of code, code that was written
@@ -18,7 +18,7 @@ enum class EvidenceOf {
   another,  // of the caller's user
 };
 
-// Names of facts, and what is true of them. A fact that cannot be read is one, too.
+// Names of facts and their values. A fact that cannot be read is also a fact.
 using ProcessEvidence = std::map<std::string, std::string>;
 
 ProcessEvidence evidence_of(pid_t pid, EvidenceOf whose);

@@ -25,7 +25,7 @@ using testing::StartsWith;
 
 void code_of_its_own() {}
 
-// A child that does something when it is told to; what differs then.
+// A child that acts on request, and the differences afterwards.
 std::vector<std::string> changed_by(const std::function<void()>& act) {
   int to_child[2];
   int from_child[2];

@@ -1,4 +1,4 @@
-// The sandbox's processes, as /proc tells of them.
+// The sandbox's processes, as reported by /proc.
 #pragma once
 
 #include <sys/types.h>

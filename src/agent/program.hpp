@@ -1,4 +1,4 @@
-// Program: one exec inside the agent, its descriptors and its supervisor, before anybody decides where its output goes.
+// Program: one exec inside the agent, its descriptors and its supervisor, before it is decided where its output goes.
 #pragma once
 
 #include <array>
@@ -65,15 +65,16 @@ class Program {
   std::unique_ptr<ReadPump> out_;
   std::unique_ptr<ReadPump> err_;
   std::unique_ptr<ReadPump> event_;
-  // What a program printed before an event goes before it, though the two come by different pipes: the event waits.
+  // Output that a program printed before an event is delivered before it, although they use different pipes: the event
+  // waits.
   std::string held_events_;
-  std::uint64_t out_due_ = 0;  // so much of stdout, and of stderr, goes first
+  std::uint64_t out_due_ = 0;  // this much of stdout and of stderr is delivered first
   std::uint64_t err_due_ = 0;
   std::optional<Result<wire::ExecEnded>> ended_;
   bool told_ = false;
   pid_t pid_ = -1;  // once it has started
   WriterTracker::Writer work_;
-  OrphanMark mark_;  // where orphans cannot be told otherwise
+  OrphanMark mark_;  // if orphans cannot be identified otherwise
   uid_t uid_ = 0;
   std::unique_ptr<Supervised> supervised_;
 };

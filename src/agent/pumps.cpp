@@ -49,7 +49,7 @@ void ReadPump::on_readable() {
     const ssize_t n = ::read(fd_.get(), buffer, room);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) {
-      if (finishing_) end();  // empty, and its program is gone: whoever still holds the other end is not waited for
+      if (finishing_) end();  // empty, and its program is gone: other holders of the write end are not waited for
       return;
     }
     if (n <= 0) return end();  // a pty says EIO when its last user is gone

@@ -12,7 +12,7 @@
 
 namespace cloche::agent {
 
-// How much of what a program prints goes on, and how much of it there may be.
+// How much of a program's output is forwarded, and how much of it is allowed.
 struct OutputCaps {
   std::uint64_t keep = UINT64_MAX;
   std::uint64_t stop = UINT64_MAX;
@@ -25,7 +25,7 @@ class ReadPump {
     std::function<std::size_t()> room;            // how much may be handed over now
     std::function<void(std::string_view)> bytes;  // within the cap `keep`
     std::function<void()> end;                    // once, after the last bytes
-    std::function<void()> over_stop_cap;          // once; reading goes on, all further bytes are dropped
+    std::function<void()> over_stop_cap;          // once; reading continues, and all further bytes are dropped
     std::function<void()> after_read = nullptr;   // each time, whether the bytes were kept or dropped
   };
 
@@ -33,12 +33,12 @@ class ReadPump {
 
   // The taker has room again.
   void resume();
-  // Takes what is there now, and then ends even if others still hold the write end. Called when the program is gone:
-  // bytes already in the pipe are all handed over as room allows; the end comes when it is empty.
+  // Reads what is available now and then ends, even if others still hold the write end. Called when the program is
+  // gone: all bytes in the pipe are delivered as room allows, and the end follows when it is empty.
   void finish();
   bool ended() const { return !fd_; }
 
-  // What was written by now, read or not.
+  // The bytes written so far, read or not.
   std::uint64_t written() const;
   std::uint64_t produced() const { return produced_; }
   std::uint64_t dropped() const { return dropped_; }
@@ -60,7 +60,7 @@ class ReadPump {
 // Writes queued bytes to a descriptor as it takes them.
 class WritePump {
  public:
-  // `on_written` tells how many bytes went out or were thrown away because nobody reads any more.
+  // `on_written` gets the number of bytes that were written, or dropped because the reader is gone.
   WritePump(Loop& loop, UniqueFd fd, std::function<void(std::size_t)> on_written);
 
   void write(std::string_view bytes);

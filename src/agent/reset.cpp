@@ -35,7 +35,7 @@ std::vector<pid_t> others(const std::set<pid_t>& spared) {
   return found;
 }
 
-// Until one of them has ended, or a millisecond has passed.
+// Waits until one of them has ended or a millisecond has passed.
 void wait_for_one_of(const std::vector<pid_t>& pids) {
   constexpr int patience_ms = 1;
   std::vector<UniqueFd> handles;
@@ -70,7 +70,7 @@ std::uint32_t end_processes(const ResetPlan& plan) {
 wire::ResetReport reset_sandbox(const ResetPlan& plan) {
   wire::ResetReport report;
   report.killed = end_processes(plan);
-  // What one user has put into another's directory goes in turns: as long as somebody still gets something out.
+  // Files of one user in another user's directory need several turns, as long as something is removed.
   for (std::uint64_t removed = 1; removed > 0;) {
     removed = 0;
     for (const auto& [uid, gid] : plan.users) removed += wipe_as(uid, gid, plan.keep);

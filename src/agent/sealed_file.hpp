@@ -16,8 +16,8 @@ enum class SealedUse {
   program,  // mode 0500, inherited by an executed program
 };
 
-// Fails where the kernel forbids it, and where somebody else wrote to the file before it was sealed. The descriptor is
-// at the start of the file.
+// Fails if the kernel forbids it, or if another process wrote to the file before it was sealed. The descriptor is at
+// the start of the file.
 Result<UniqueFd> sealed_file(const char* name, std::string_view bytes, SealedUse use);
 
 // Whether neither the content nor the seals of this file can change.

@@ -184,7 +184,7 @@ void ServerLink::queue(const wire::Frame& frame) {
 }
 
 void ServerLink::flush_soon() {
-  // What one round of the loop has to say goes out in one write.
+  // Everything from one round of the loop is sent in one write.
   if (pending() >= wire::max_payload) return flush();
   if (std::exchange(flush_scheduled_, true)) return;
   loop_.later([this] {
@@ -226,7 +226,7 @@ void ServerLink::flush() {
 }
 
 void ServerLink::forget(wire::StreamId id) {
-  // The stream is on the call stack now; it goes when the loop comes round.
+  // The stream is on the call stack; it is destroyed in the next round of the loop.
   loop_.later([this, id] {
     const auto found = streams_.find(id);
     if (found != streams_.end() && found->second->closed()) streams_.erase(found);

@@ -74,7 +74,7 @@ class ServerLink {
 
   // Cancels every stream, as if the server had.
   void cancel_all();
-  // Closes every stream, with this as its last word, whatever it still has to do or to send.
+  // Closes every stream with this error, whatever it still has to do or to send.
   void close_all(const Error& error);
 
  private:
@@ -91,7 +91,7 @@ class ServerLink {
   std::size_t pending() const { return out_buffer_.size() - out_position_; }
   void forget(wire::StreamId id);
 
-  // What waits to be written before the streams are asked to hold back; in all, one frame more.
+  // The number of bytes waiting to be written at which the streams are paused; one frame more in total.
   static constexpr std::size_t max_pending = 256 * 1024;
   static constexpr std::size_t max_streams = 512;
 

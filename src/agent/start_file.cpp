@@ -16,7 +16,7 @@ namespace cloche::agent {
 
 namespace {
 
-// It is new and has no name yet that anybody would wait for, so nothing here can be made to hang.
+// The file is new and not visible to other processes yet, so nothing here can be made to hang.
 Status write_new(const wire::StartFile& file) {
   CLOCHE_TRY(const Base base, Base::open({}));
   CLOCHE_TRY(const CheckedPath path, base.check(file.path));

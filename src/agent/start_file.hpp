@@ -6,7 +6,7 @@
 
 namespace cloche::agent {
 
-// As the user, who owns it and the directories that are made for it. There must be nothing of its name.
+// As the user, who owns the file and the directories that are created for it. The name must not exist.
 Status write_start_file(const wire::StartFile& file, uid_t uid, gid_t gid);
 
 }  // namespace cloche::agent

@@ -13,7 +13,7 @@ namespace cloche::agent {
 
 namespace {
 
-// Without the output's totals, which the supervisor does not know.
+// Without the output totals, which the supervisor does not know.
 wire::ExecEnded to_exec_ended(const SupervisorReport& report) {
   wire::ExecEnded ended;
   ended.stopped = static_cast<wire::StopReason>(report.stopped);

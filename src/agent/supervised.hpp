@@ -27,7 +27,7 @@ class Supervised {
   // Forks a supervisor that starts the program. The descriptors are the program's ends.
   static Result<std::unique_ptr<Supervised>> fork(Loop& loop, const wire::ExecRequest& request, const ProgramFds& fds,
                                                   SupervisedEvents events);
-  // A supervisor that somebody else started and that holds the other end of `control`.
+  // A supervisor that was started elsewhere and holds the other end of `control`.
   Supervised(Loop& loop, UniqueFd control, SupervisedEvents events);
 
   void stop(wire::StopReason reason);

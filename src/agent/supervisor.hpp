@@ -1,9 +1,9 @@
 // The supervisor: a process between the agent and one program.
 //
-// It is the reaper of all that descends from the program, double-forked and setsid or not, so it knows the whole tree,
-// sums its cpu time and ends all of it when the program ends, when a deadline passes or when the agent says so. It runs
-// under the agent's uid: the program cannot reach it. It speaks with the agent over a seqpacket socket; when that
-// closes, it ends the tree and itself.
+// It is the reaper of all descendants of the program, including double-forked ones and those in other sessions. So it
+// knows the whole tree, sums its CPU time and kills all of it when the program ends, when a deadline passes or when the
+// agent requests it. It runs under the agent's uid, so the program cannot reach it. It communicates with the agent over
+// a seqpacket socket; when that closes, it kills the tree and exits.
 #pragma once
 
 #include <sys/types.h>
@@ -29,11 +29,11 @@ struct SupervisorCommand {
 // In a forked child: starts the program and supervises it.
 [[noreturn]] void supervise_new(const wire::ExecRequest& request, const ProgramFds& fds, int control);
 
-// In a process that was made a subreaper and has forked the program already (a zygote's run). The program begins when
-// its limits come over the control socket.
+// In a process that was made a subreaper and has already forked the program (a zygote's run). The program starts when
+// its limits arrive over the control socket.
 [[noreturn]] void supervise_existing(pid_t program, int control);
 
-// What a watcher has seen of a program when it becomes its supervisor (zygote/watcher.c).
+// What a watcher knows about a program when it becomes its supervisor (zygote/watcher.c).
 struct WatcherReport {
   SupervisorLimits limits{};
   std::chrono::steady_clock::time_point started;

@@ -105,8 +105,8 @@ class Emptier {
     struct stat about{};
     if (::fstatat(top_, name, &about, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(about.st_mode)) return;
     if (about.st_dev != device_) return;  // another mount
-    // Nobody else is alive who could put a link here between the look and the change. Open to all users: what is
-    // another's in it is taken out by the other.
+    // No other process is alive that could put a link here between the check and the change. It is open to all users:
+    // files of another user in it are removed by that user.
     if ((about.st_mode & 01777) != 0777) ::fchmodat(top_, name, 0777, 0);
     const UniqueFd dir = open_directory(top_, name);
     if (!dir) return;
@@ -149,13 +149,13 @@ class Emptier {
   std::uint64_t moved_ = 0;
 };
 
-// What a place has that is its owner's.
+// Attributes of a directory that its owner can set.
 constexpr mode_t place_mode = 0755;
 // Flags of an inode that its owner may set.
 constexpr int users_flags = FS_NODUMP_FL | FS_NOATIME_FL;
 
-// A kernel that has SELinux and no policy lets a file's owner set its label, and take it away; with a policy every file
-// has one, and nobody may take it away.
+// On a kernel that has SELinux but no policy, a file's owner can set its label and remove it. With a policy every file
+// has a label, and it cannot be removed.
 bool is_label(std::string_view attribute) { return attribute.starts_with("security."); }
 
 // Extended attributes that the user could have set.
@@ -184,7 +184,7 @@ void clear_place(const std::string& place, int fd, bool is_owner) {
     *flags &= ~users_flags;
     ::ioctl(fd, FS_IOC_SETFLAGS, &*flags);
   }
-  ::fchmod(fd, place_mode);  // once more: an access list had its say in it
+  ::fchmod(fd, place_mode);  // again, because an access list may have changed it
   ::futimens(fd, nullptr);
 }
 

@@ -1,4 +1,4 @@
-// What server and agent say of the channel itself and of every stream.
+// Messages between server and agent about the channel itself and about every stream.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@ namespace cloche::wire {
 // Raised when either side could no longer understand the other. Fields may be added without.
 constexpr std::uint32_t protocol_version = 5;
 
-// What of FileRequest an agent understands. Raised when something is added that an older agent would leave out or
-// refuse as malformed; the server then says that the agent is too old instead of sending it. 0: an agent from before
-// there were levels. 1: `edit`, and the fields of FileRequest from 25 on.
+// The features of FileRequest that an agent supports. It is raised when something is added that an older agent would
+// ignore or reject as malformed; the server then reports that the agent is too old instead of sending it. 0: an agent
+// from before there were levels. 1: `edit`, and the fields of FileRequest from 25 on.
 constexpr std::uint32_t file_level = 1;
 
 enum class ChannelKind : std::uint32_t { hello = 1, ready = 2, credit = 3, closed = 4 };

@@ -4,10 +4,10 @@
 //
 //   template <class Fields> void fields(Fields& f, ExecRequest& m) { f(1, m.argv); f(2, m.cwd); }
 //
-// On the wire a field is: tag (varint), length (varint), value. An empty string or list is left out, an unknown
-// tag is skipped, so either side may be older than the other. Vectors are repeated fields. Numbers are varints (signed
-// ones zigzag). The decoder takes any bytes: it never reads past them, and what it builds is not larger than a small
-// multiple of them.
+// The encoding of a field is: tag (varint), length (varint), value. Empty strings and lists are omitted and unknown
+// tags are skipped, so either side may be older than the other. Vectors are repeated fields. Numbers are varints
+// (signed ones zigzag). The decoder accepts any bytes: it never reads past them, and its result is not larger than a
+// small multiple of them.
 #pragma once
 
 #include <concepts>
@@ -25,7 +25,7 @@ namespace cloche::wire {
 
 // One message at the front of a payload: its kind, then its fields.
 void put_varint(std::string& out, std::uint64_t value);
-// Takes a varint off the front; false when there is none.
+// Removes a varint from the front; false if there is none.
 bool take_varint(std::string_view& in, std::uint64_t& value);
 
 class Encoder;
@@ -93,7 +93,7 @@ class Encoder {
 // Elements one list may have: an empty element costs two bytes on the wire and many in memory.
 constexpr std::size_t max_elements = 64 * 1024;
 
-// Hands one field's bytes to the member that bears its tag.
+// Passes the bytes of one field to the member with its tag.
 class FieldDecoder {
  public:
   FieldDecoder(std::uint64_t tag, std::string_view body, int depth) : tag_(tag), body_(body), depth_(depth) {}
@@ -128,7 +128,7 @@ class FieldDecoder {
 
 constexpr int max_depth = 8;
 
-// Reads all fields of a message; false when the bytes are none.
+// Reads all fields of a message; false if the bytes are invalid.
 template <class T>
 bool take_fields(std::string_view in, T& message, int depth = 0) {
   if (depth > max_depth) return false;
@@ -174,7 +174,7 @@ bool FieldDecoder::take_value(T& member) {
   }
 }
 
-// A message with its kind in front. `T::kind` tells messages of one place apart.
+// A message with its kind in front. `T::kind` distinguishes messages of one context.
 template <class T>
 std::string encode(const T& message) {
   std::string out;
@@ -184,7 +184,7 @@ std::string encode(const T& message) {
   return out;
 }
 
-// The kind of an encoded message; nullopt when the bytes are none.
+// The kind of an encoded message; nullopt if the bytes are invalid.
 std::optional<std::uint64_t> kind_of(std::string_view bytes);
 
 template <class T>

@@ -1,4 +1,4 @@
-// Execs, tcp streams, resets and zygotes, as server and agent speak of them.
+// Messages about execs, TCP streams, resets and zygotes between server and agent.
 #pragma once
 
 #include <cstdint>
@@ -78,7 +78,7 @@ struct ExecRequest {
   std::uint32_t umask = 022;
   bool background = false;          // lives on when this stream ends; its output is kept by the agent
   std::string zygote;               // name of the zygote to fork from; argv[0] is then the script
-  std::optional<EventLane> events;  // not in the background: nobody would be there to take them
+  std::optional<EventLane> events;  // not in the background: there would be no receiver
   std::optional<StartFile> file;
   // For `changes` of a tree since just before the program starts. Not in the background.
   std::optional<FileRequest> look;
@@ -155,7 +155,7 @@ struct ExecEnded {
   std::uint64_t user_us = 0;
   std::uint64_t system_us = 0;
   std::uint64_t peak_rss_bytes = 0;        // of the largest process of the tree
-  std::optional<std::uint64_t> oom_kills;  // in this sandbox so far, when the agent can tell
+  std::optional<std::uint64_t> oom_kills;  // in this sandbox so far, if the agent knows it
   std::uint32_t error = 0;
   std::string failed_step;
   LaneTotals out;
@@ -261,7 +261,7 @@ void fields(Fields& f, ExecAttachRequest& m) {
   f(4, m.collect);
 }
 
-// Opens a stream to a port of the sandbox's loopback: lane in goes there, lane out comes back.
+// Opens a stream to a port of the sandbox's loopback interface: lane in is sent there, lane out comes back.
 struct TcpRequest {
   static constexpr auto kind = RequestKind::tcp;
   static constexpr const char* name = "tcp";

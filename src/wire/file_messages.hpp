@@ -1,5 +1,5 @@
-// File operations, as server and agent speak of them. One request a stream, one FileReply (or several, for lists), then
-// `close`. Bytes of content travel on the lanes: lane in towards the file, lane out from it.
+// Messages about file operations between server and agent. One request per stream, one FileReply (or several, for
+// lists), then `close`. Content is sent on the lanes: lane in to the file, lane out from it.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,7 @@ struct FileRequest {
   std::uint32_t context_lines = 0;
   std::uint64_t max_results = 0;  // list, glob, grep, changes; 0: the agent's own cap
   std::uint64_t max_bytes = 0;    // tar_in: of all content; write: of the content; 0: no cap but the disk's
-  std::uint64_t max_entries = 0;  // tar_in; changes: names looked at; 0: the agent's own cap
+  std::uint64_t max_entries = 0;  // tar_in; changes: names to scan; 0: the agent's own limit
   std::int64_t since_ns = 0;      // changes: a mark's moment
   std::string discard;            // changes: an absolute path that is removed first, with all below it
   bool keep_existing = false;     // move: already_exists where `to` is taken
@@ -151,13 +151,13 @@ void fields(Fields& f, GrepMatch& m) {
   f(5, m.text_cut);
 }
 
-// What became of an edit. The file is changed only by `done`.
+// The result of an edit. The file is changed only with `done`.
 enum class EditOutcome : std::uint32_t {
   none = 0,  // the reply is to another request
   done,
   no_match,
   other_count,   // the text occurs, but not as often as expected
-  file_changed,  // by somebody else, while it was edited
+  file_changed,  // by another process, while it was being edited
   last_ = file_changed,
 };
 
@@ -173,7 +173,7 @@ struct FileReply {
   std::uint64_t files = 0;              // removed, made, listed, unpacked, packed, searched; edit: occurrences
   std::uint64_t skipped = 0;            // list, glob, grep: unreadable; grep: binary; tar_out: sockets and the like
   std::uint64_t total_size = 0;         // read: of the whole file; a first reply brings it before the content
-  std::int64_t moment_ns = 0;           // mark; changes: when the youngest file was changed, if all were looked at
+  std::int64_t moment_ns = 0;           // mark; changes: when the newest file was changed, if all were scanned
   std::optional<std::uint64_t> binary;  // grep: of those skipped
   std::uint64_t ignored = 0;            // changes: changed files and directories that the rules passed over
   EditOutcome edit = EditOutcome::none;

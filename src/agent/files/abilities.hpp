@@ -1,5 +1,5 @@
-// What the kernel offers to file operations. gVisor and older kernels lack some of it; then a longer way with the same
-// rules is taken.
+// Kernel features for file operations. gVisor and older kernels lack some of them; then a slower way with the same
+// rules is used.
 #pragma once
 
 namespace cloche::agent {
@@ -9,7 +9,7 @@ struct Abilities {
   bool tmpfile = true;  // else a file is written under a hidden temporary name
 };
 
-// Those of this process, openat2 probed at the first call. Tests switch them off to take the longer way.
+// The features of this process; openat2 is probed at the first call. Tests switch them off to test the slower way.
 Abilities& abilities();
 
 }  // namespace cloche::agent

@@ -1,4 +1,4 @@
-// How a worker is told to stop and still gets to clean up after itself: SIGTERM, and SIGKILL only if it does not end.
+// How a worker is stopped so that it can still clean up: SIGTERM, and SIGKILL only if it does not end.
 #pragma once
 
 namespace cloche::agent {
@@ -9,7 +9,7 @@ void cancel_on_sigterm();
 // True once the signal came.
 bool cancelled();
 
-// For tests, and for a process that does a second request.
+// For tests, and for a process that handles a second request.
 void forget_cancellation();
 
 }  // namespace cloche::agent

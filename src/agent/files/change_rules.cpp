@@ -11,7 +11,7 @@ namespace cloche::agent {
 
 namespace {
 
-// By the file that Python's venv, virtualenv and uv put at the top of one.
+// Detected by the file that Python's venv, virtualenv and uv create at the top of an environment.
 bool is_virtual_environment(const Found& found) {
   const std::string mark = std::string(found.name) + "/pyvenv.cfg";
   struct stat status = {};

@@ -1,5 +1,5 @@
-// ChangeRules: which files of a tree `changes` tells of. What is made by tools for themselves is seldom what a caller
-// wants to see, and there is much of it.
+// ChangeRules: which files of a tree `changes` reports. Callers seldom want to see the many files that tools create for
+// themselves.
 #pragma once
 
 #include "agent/files/path_filter.hpp"
@@ -12,10 +12,10 @@ class ChangeRules {
  public:
   static Result<ChangeRules> of(const wire::FileRequest& request);
 
-  // Names that are not told of, nor what is below them: with `ignore_usual` those that start with a dot,
+  // Names that are skipped, including everything below them: with `ignore_usual` those that start with a dot,
   // `__pycache__`, `node_modules`, compiled Python and virtual environments; and what `exclude` matches.
   bool pass_over(const Found& found) const;
-  // Of a file that is not passed over: whether `include` has it.
+  // For a file that is not skipped: whether `include` matches it.
   bool wants(const Found& found) const;
 
  private:

@@ -1,4 +1,5 @@
-// mark and changes: which files of a tree were made or changed since a moment. Only times are looked at, no content.
+// mark and changes: which files of a tree were created or changed since a moment. Only times are compared, not
+// contents.
 #include <dirent.h>
 #include <fcntl.h>
 
@@ -23,7 +24,7 @@ namespace {
 
 constexpr std::uint64_t default_cap = 10'000;
 constexpr std::uint64_t default_looked_at = 50'000;
-// Directories in each other. A tree of the caller's own making may be deeper than anybody would want to look.
+// Nesting of directories. A caller can create a tree that is deeper than is reasonable to scan.
 constexpr std::size_t deepest = 128;
 constexpr timespec nap{.tv_sec = 0, .tv_nsec = 500'000};
 
@@ -88,7 +89,7 @@ Status find_changes(const wire::FileRequest& request, const FileIo& io) {
       return WalkStep::pass;
     }
     if (!entry) return fail_file(entry.error(), found.path);
-    // What it was when its name was read may be something else by now.
+    // It may have been replaced since its name was read.
     if (entry->type != wire::FileType::regular) return WalkStep::pass;
     newest = std::max(newest, entry->ctime_ns);
     if (entry->ctime_ns <= request.since_ns) return WalkStep::pass;
@@ -100,7 +101,7 @@ Status find_changes(const wire::FileRequest& request, const FileIo& io) {
     CLOCHE_CHECK(batch.add(std::move(*entry)));
     return WalkStep::pass;
   };
-  // Files first: what a caller looks for is seldom at the bottom of a tree, where the caps may end the walk.
+  // Files first: what a caller is interested in is seldom at the bottom of a tree, where the limits may end the walk.
   CLOCHE_TRY(const Walked walked,
              walk_tree(std::move(directory),
                        {.names_a_directory = may_look_at + 1, .order = WalkOptions::Order::files_first}, visit));

@@ -8,8 +8,8 @@
 
 namespace cloche::agent {
 
-// Content, mode and time of the regular file of this name, into an open empty one. invalid_argument when it is no
-// regular file.
+// Copies content, mode and time of the regular file with this name into an open empty one. invalid_argument if it is
+// not a regular file.
 Status copy_file_into(int parent, const char* name, int into);
 
 // The directory `from` with all below it, as `name` in `parent`, where nothing has that name. What fails leaves a part

@@ -1,4 +1,4 @@
-// What a file is, as replies tell it.
+// The properties of a file, as in replies.
 #pragma once
 
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-// Words for what goes wrong with files.
+// Error messages for file operations.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace cloche::agent {
 
-// A name as it can stand in a message: control bytes and what is no UTF-8 escaped, long ones cut. Names are chosen by
-// strangers.
+// A name for use in a message: control bytes and invalid UTF-8 are escaped, long names are cut. Names are chosen by
+// untrusted programs.
 std::string shown(std::string_view name);
 
 // The error for an errno. `where` names the file or directory it is about and may be empty.

@@ -4,7 +4,7 @@
 // symbolic links either (a link with an absolute target counts as leading out). An empty path, a NUL byte and a `..`
 // component are refused. What a path leads to is found once; all that follows is done by descriptor.
 //
-// What each request does when it fails:
+// What each request leaves behind when it fails:
 //   write    leaves nothing; parents it made are removed again. With `append`, what was appended stays.
 //   remove   removes all it can, then says what could not be removed and how many.
 //   tar_in   leaves nothing: it unpacks into a hidden directory inside the destination and checks for conflicts before
@@ -22,7 +22,7 @@
 
 namespace cloche::agent {
 
-// Where a request's content comes from and goes to.
+// The source and the destination of a request's content.
 struct FileIo {
   int in = -1;   // read until its end: content of write, tar_in
   int out = -1;  // content of read, tar_out

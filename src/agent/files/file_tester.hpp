@@ -1,5 +1,5 @@
-// What the tests of file operations share: a directory of their own, requests with content in and out, and the two ways
-// (with what Linux offers, and as on gVisor) that every operation has to behave the same on.
+// Shared parts of the tests of file operations: a directory, requests with content in and out, and the two modes (with
+// Linux's features, and as on gVisor) in which every operation must behave the same.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ struct Answer {
   std::string out;
 
   const wire::FileReply& last() const { return replies.back(); }
-  // Of all replies.
+  // In all replies.
   std::vector<wire::FileEntry> entries() const;
   std::vector<std::string> paths() const;
   std::vector<wire::GrepMatch> matches() const;
@@ -30,7 +30,7 @@ struct Answer {
 Answer run(const wire::FileRequest& request, std::string_view content = {});
 // Content from any descriptor.
 Answer run_from(const wire::FileRequest& request, int in);
-// In a forked process with effective ids 1000, as the agent's workers are. Needs root.
+// In a forked process with effective ids 1000, like the agent's workers. Requires root.
 Answer run_as_user(const wire::FileRequest& request, std::string_view content = {});
 
 // In a forked process; true when `work` returned true there.

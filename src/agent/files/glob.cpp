@@ -50,7 +50,7 @@ Status glob_files(const wire::FileRequest& request, const FileIo& io) {
   std::uint64_t count = 0;
   std::uint64_t unseen = 0;
   bool cut = false;
-  // For each directory on the way, what is left of the pattern in it.
+  // For each directory on the path, the remaining pattern in it.
   std::vector<GlobPattern::States> way{pattern.start()};
   const auto visit = [&](const Found& found) -> Result<WalkStep> {
     way.resize(found.depth + 1);

@@ -24,7 +24,7 @@ class GlobPattern {
   // invalid_argument for an empty or absolute pattern, NUL, `..`, and what its parts refuse.
   static Result<GlobPattern> compile(std::string_view pattern, Hidden hidden);
 
-  // What of the pattern is left to match after some names; sorted, without doubles.
+  // The parts of the pattern that are still to be matched after some names; sorted, without duplicates.
   using States = std::vector<std::uint32_t>;
   States start() const;
   States step(const States& states, std::string_view name) const;

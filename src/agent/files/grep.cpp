@@ -42,7 +42,7 @@ class Grep {
         search_(expression, request.context_lines, result_cap(request.max_results, default_cap), matches_, batch_),
         buffer_(chunk_size, '\0') {}
 
-  // Whether to go on with the next file.
+  // Whether to continue with the next file.
   Result<bool> search(int file, const std::string& path) {
     search_.begin(path);
     LineSplitter lines([this](const Line& line) { return search_.on_line(line); });

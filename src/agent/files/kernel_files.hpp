@@ -1,4 +1,4 @@
-// Which file systems hold no files of anybody's, but windows into the kernel.
+// File systems that contain no user files but are interfaces of the kernel.
 #pragma once
 
 namespace cloche::agent {

@@ -23,7 +23,7 @@ class LineSearch {
 
   // Begins a file of this path.
   void begin(const std::string& path);
-  // The next line; whether to go on.
+  // The next line; returns whether to continue.
   bool on_line(const Line& line);
 
   bool cut() const { return cut_; }

@@ -18,7 +18,7 @@ class LineSplitter {
  public:
   static constexpr std::size_t longest_line = std::size_t{64} * 1024;
 
-  // `on_line` says whether to go on; when not, nothing more is handed out.
+  // `on_line` returns whether to continue; if not, no more lines are passed.
   explicit LineSplitter(std::function<bool(const Line&)> on_line) : on_line_(std::move(on_line)) {}
 
   // False once `on_line` wanted no more.

@@ -10,10 +10,10 @@ enum class Merge {
   move,
 };
 
-// Both directories lie on one file system. A directory is merged into a directory of its name, which keeps its own
-// mode; a file or link replaces a file or link. already_exists when one is a directory and the other not, and in the
-// place of a FIFO or the like; a link to a directory counts as a link. A file that the user may not write to is
-// permission_denied, unless forced.
+// Both directories are on one file system. A directory is merged into the directory of the same name, which keeps its
+// own mode; a file or link replaces a file or link. already_exists if only one of them is a directory, or for a FIFO
+// and the like; a link to a directory counts as a link. A file that the user cannot write to is permission_denied,
+// unless forced.
 enum class ReadOnlyFiles { keep, replace };
 Status merge_tree(int from, int to, Merge merge, ReadOnlyFiles read_only);
 

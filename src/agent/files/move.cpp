@@ -45,7 +45,8 @@ int rename_place(const Place& from, const Place& to, bool keep_existing) {
     return 0;
   }
   if (errno != EINVAL && errno != ENOSYS) return errno;
-  // The kernel or the file system does not know the flag, or the move makes no sense, which the plain call says too.
+  // The kernel or the file system does not support the flag, or the move is invalid, which the plain call reports as
+  // well.
   struct stat status = {};
   if (::fstatat(to.parent.get(), to.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) return EEXIST;
   return plain();

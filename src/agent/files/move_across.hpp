@@ -8,9 +8,9 @@ namespace cloche::agent {
 
 enum class Existing { keep, replace };
 
-// Files, links and trees of these; modes and times are kept, hard links become files of their own. A name that is taken
-// is already_exists, or replaced by Existing::replace unless one of the two is a directory. An error before the copy
-// is complete leaves everything as it was; one while the source is removed says that both are there.
+// Moves files, links and trees of these. Modes and times are kept, hard links become separate files. An existing name
+// is already_exists, or is replaced with Existing::replace unless one of them is a directory. An error before the copy
+// is complete leaves everything unchanged; an error while the source is removed reports that both exist.
 Status move_across(const Place& from, const Place& to, Existing existing);
 
 }  // namespace cloche::agent

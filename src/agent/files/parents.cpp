@@ -11,8 +11,8 @@ namespace cloche::agent {
 
 namespace {
 
-// Opens a directory just made: a link in its place is somebody else's doing. The kind is checked by hand because gVisor
-// follows links when O_DIRECTORY and O_NOFOLLOW come together.
+// Opens a directory that was just created: a link in its place was put there by another process. The type is checked
+// explicitly because gVisor follows links when O_DIRECTORY and O_NOFOLLOW are combined.
 std::expected<UniqueFd, int> open_own(int parent, const std::string& name) {
   UniqueFd fd(::openat(parent, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   struct stat status = {};
@@ -60,8 +60,8 @@ Result<MadeDirectories> make_directories(const Base& base, const std::vector<std
     if (::mkdirat(here->get(), path[i].c_str(), mode) == 0) {
       made.names_.push_back(path[i]);
     } else if (errno == EEXIST) {
-      // A link that leads nowhere, which the next step finds out; or somebody else makes the same directories, and then
-      // those above are no longer only ours to remove.
+      // Either a dangling link, which the next step detects; or another process creates the same directories, and then
+      // those above are no longer ours alone to remove.
       made.keep();
     } else {
       return fail_file(errno, join(path, i + 1));

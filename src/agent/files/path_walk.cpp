@@ -43,7 +43,7 @@ class PathWalk {
   }
 
  private:
-  // One component. The descriptor asked for when it was the last one; an empty one when the walk goes on.
+  // One component. Returns the requested descriptor if it was the last one, or an empty one to continue the walk.
   std::expected<UniqueFd, int> step(const std::string& name, int flags) {
     const bool last = pending_.empty();
     UniqueFd seen(::openat(here_.get(), name.c_str(), look));

@@ -10,8 +10,9 @@ namespace cloche::agent {
 
 constexpr int most_links = 40;
 
-// As resolve(). The rules are the same or stricter: every symbolic link in procfs is refused. `..`, which only links
-// can bring, never asks the kernel for a parent (it may have been moved): the way down is gone again from the base.
+// Like resolve(). The rules are the same or stricter: every symbolic link in procfs is refused. `..`, which can only
+// come from links, never asks the kernel for a parent (it may have been moved): the path is walked down again from the
+// base.
 std::expected<UniqueFd, int> walk_path(int base, Links links, std::string_view path, int flags);
 
 // Whether the directory belongs to procfs, whose links may be no text.

@@ -64,7 +64,7 @@ Result<CheckedPath> Base::check(std::string_view path) const {
 
 Result<UniqueFd> Base::open(const CheckedPath& path, int flags) const {
   std::string text = path.text();
-  // gVisor tells of a directory of procfs that it is one, but not of the files in it.
+  // gVisor identifies a directory of procfs as one, but not the files in it.
   if (kernel_files_ == KernelFiles::refused && !path.wants_directory && !text.empty()) {
     auto place = resolve_target(fd_.get(), links_, text);
     if (place) {

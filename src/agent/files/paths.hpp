@@ -27,7 +27,7 @@ enum class KernelFiles { allowed, refused };
 // Where a request's paths start.
 class Base {
  public:
-  // Without a root: "/", absolute paths, links may lead anywhere. With one: relative paths that stay beneath it.
+  // Without a root: "/", absolute paths, links may lead anywhere. With a root: relative paths that stay below it.
   static Result<Base> open(const std::string& root, KernelFiles kernel_files = KernelFiles::allowed);
 
   // invalid_argument for an empty path, NUL, `..`, and absolute or relative where the other is wanted.

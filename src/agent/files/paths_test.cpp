@@ -134,7 +134,7 @@ TEST_P(PathsTest, PathLongerThanPathMax_IsReached) {
   EXPECT_EQ(run(beneath(FileOp::read, path + "g")).out, "new");
 }
 
-// Somebody swaps a directory for a link that leads out, as fast as he can.
+// Another process swaps a directory for a link that leads out, as fast as it can.
 TEST_P(PathsTest, DirectorySwappedForLinkMeanwhile_NeverLeadsOut) {
   make("root/d");
   make("outside");

@@ -20,7 +20,7 @@ constexpr int most_names_tried = 16;
 // The way by which a file without a name can be given one.
 std::string proc_path(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
-// Whether that way is there: /proc may be missing or something else.
+// Whether that way is available: /proc may be missing or something else.
 bool can_be_linked(int fd) {
   struct stat own = {};
   struct stat seen = {};
@@ -44,7 +44,7 @@ Result<PendingFile> PendingFile::create(int parent) {
   if (abilities().tmpfile) {
     UniqueFd fd(::openat(parent, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
     if (fd && can_be_linked(fd.get())) return PendingFile(parent, std::move(fd), {});
-    // EISDIR: a kernel that does not know the flag. EACCES, ENOSPC and the like would meet the other way too.
+    // EISDIR: the kernel does not support the flag. EACCES, ENOSPC and the like would fail the other way too.
     if (!fd && errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL && errno != ENOENT) return fail_file(errno);
   }
   for (int tries = 0; tries < most_names_tried; ++tries) {

@@ -1,4 +1,4 @@
-// A file that nobody sees until it is complete.
+// A file that is not visible until it is complete.
 #pragma once
 
 #include <string>

@@ -78,7 +78,7 @@ class TreeRemoval {
     if (number == ENOENT) return;
     // An empty directory without rights is removed by the call above; one with content has to be entered.
     if (directory && (number == ENOTEMPTY || number == EEXIST)) return enter(name);
-    // The name's kind changed between the two calls: once more by its new kind.
+    // The type of the name changed between the two calls: try again with the new type.
     if (told != DT_UNKNOWN && (number == EISDIR || number == ENOTDIR)) return remove_one(name, DT_UNKNOWN);
     note(name, number);
   }
@@ -114,7 +114,7 @@ class TreeRemoval {
     if (::unlinkat(cursor_->fd(), name.c_str(), AT_REMOVEDIR) == 0) {
       ++result_.removed;
     } else if (errno != ENOENT && result_.failed == 0) {
-      // Not empty although all was removed: somebody still writes into it.
+      // Not empty although everything was removed: another process is still writing to it.
       note(name.c_str(), errno);
     }
   }

@@ -24,7 +24,7 @@ class ReplyBatch {
   std::size_t bytes_ = 0;
 };
 
-// The cap asked for, or the default; never more than a million, so that no walk goes on for ever.
+// The requested limit or the default; never more than a million, so that every walk ends.
 std::uint64_t result_cap(std::uint64_t asked, std::uint64_t fallback);
 
 }  // namespace cloche::agent

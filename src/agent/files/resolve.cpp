@@ -74,7 +74,7 @@ std::expected<Place, int> resolve_target(int base, Links links, std::string_view
       if (links == Links::beneath) return std::unexpected(EXDEV);
       text = target->substr(std::min(target->find_first_not_of('/'), target->size()));
     } else {
-      // Not simplified: the directory part may itself go through links, which `..` must not undo as text.
+      // Not simplified: the directory part may itself lead through links, which `..` must not undo as text.
       text = split->directory.empty() ? *target : std::string(split->directory).append("/").append(*target);
     }
   }

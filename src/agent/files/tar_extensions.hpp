@@ -1,4 +1,4 @@
-// What may stand before an entry and speaks of it: pax records and GNU's long names.
+// Headers before an entry that describe it: pax records and GNU's long names.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Extensions {
   std::optional<std::uint64_t> size;
   std::optional<std::int64_t> mtime;
   std::uint32_t mtime_ns = 0;
-  // GNU's long names; pax goes before them.
+  // GNU's long names; pax takes precedence.
   std::optional<std::string> gnu_path;
   std::optional<std::string> gnu_link;
 

@@ -29,7 +29,7 @@ constexpr Field prefix_field{345, 155};
 
 constexpr std::string_view ustar_magic{"ustar\00000", 8};
 
-// What an entry is in an archive.
+// The type of an entry in an archive.
 enum class EntryType { file, directory, symlink, hardlink };
 
 struct Entry {

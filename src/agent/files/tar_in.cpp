@@ -1,7 +1,7 @@
 // tar_in: unpacks an archive below a directory, all of it or nothing.
 //
-// The archive goes to a hidden directory inside the destination first. Only when it is complete and nothing is in the
-// way are its names moved to their places.
+// The archive is first unpacked to a hidden directory inside the destination. Its names are moved to their places only
+// when it is complete and nothing conflicts.
 #include <fcntl.h>
 #include <sys/stat.h>
 

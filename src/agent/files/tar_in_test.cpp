@@ -63,7 +63,7 @@ TEST_P(TarInTest, ThroughLinkThatLeadsOut_NothingIsWritten) {
     EXPECT_FALSE(unpack(tar_symlink("l", target) + tar_hardlink("h", "l/f")).status);
     expect_nothing_done();
   }
-  // In two steps, and by way of a link to a link.
+  // In two steps, and through a link to a link.
   EXPECT_FALSE(unpack(tar_symlink("a", "..") + tar_symlink("b", "a/outside") + tar_file("b/f", "evil")).status);
   EXPECT_FALSE(unpack(tar_directory("d") + tar_symlink("d/up", "..") + tar_file("d/up/../outside/f", "evil")).status);
   expect_nothing_done();
@@ -288,7 +288,7 @@ TEST_P(TarInTest, CancelledBySigterm_LeavesNothing) {
   ::close(content[0]);
   const std::string half =
       tar_directory("d") + TarBlock{.name = "d/f", .size = 10'000'000}.bytes() + std::string(1 << 20, 'x');
-  // More than the pipe holds: once it is written, the worker is at work.
+  // More than the pipe can hold: when all of it is written, the worker is running.
   ASSERT_EQ(::write(content[1], half.data(), half.size()), static_cast<ssize_t>(half.size()));
   ::kill(worker, SIGTERM);
   int status = 0;

@@ -8,7 +8,7 @@ namespace cloche::agent::tar {
 
 namespace {
 
-// Of one pax header or long name. Paths are far shorter; so is anything else that is read.
+// The limit of one pax header or long name. Paths and everything else that is read are far shorter.
 constexpr std::uint64_t longest_extension = std::uint64_t{1024} * 1024;
 
 bool is_zero(std::string_view block) { return block.find_first_not_of('\0') == std::string_view::npos; }

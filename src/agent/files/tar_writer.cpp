@@ -6,7 +6,7 @@ namespace cloche::agent::tar {
 
 namespace {
 
-// What a field holds in octal, beside the byte that ends it.
+// The largest octal number in a field, without the byte that ends it.
 std::uint64_t largest_in(Field field) { return (std::uint64_t{1} << (3 * (field.size - 1))) - 1; }
 
 void put_text(std::string& block, Field field, std::string_view text) {
@@ -14,7 +14,7 @@ void put_text(std::string& block, Field field, std::string_view text) {
   std::copy(text.begin(), text.end(), block.begin() + static_cast<std::ptrdiff_t>(field.offset));
 }
 
-// In octal with leading zeros; 0 when it does not fit, because then a pax record says it.
+// In octal with leading zeros; 0 if it does not fit, because then a pax record contains it.
 void put_number(std::string& block, Field field, std::uint64_t number) {
   if (number > largest_in(field)) number = 0;
   for (std::size_t i = field.size - 1; i-- > 0; number >>= 3) {
@@ -35,7 +35,7 @@ char type_letter(EntryType type) {
 // Where a path can be cut so that both parts fit their fields; npos when nowhere. 0: it fits the name alone.
 std::size_t split_of(std::string_view path) {
   if (path.size() <= name_field.size) return 0;
-  // The name must not be empty, so a slash at the very end is no place to cut.
+  // The name must not be empty, so a slash at the very end is not a place to split.
   const auto first = path.size() - name_field.size - 1;
   const auto slash = path.find('/', first);
   if (slash == std::string_view::npos || slash == 0 || slash + 1 == path.size() || slash > prefix_field.size) {

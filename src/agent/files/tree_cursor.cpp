@@ -59,7 +59,7 @@ int TreeCursor::enter_own(const char* name) {
   if (number != 0) return number;
   struct stat status = {};
   if (::fstat(fd(), &status) == 0 && (status.st_mode & 0700) != 0700) {
-    // Not ours to change: what needs the right will say so.
+    // Not ours to change: an operation that needs the permission will report it.
     (void)::fchmod(fd(), (status.st_mode & 0777) | 0700);
   }
   return 0;

@@ -1,5 +1,5 @@
-// A position in a directory tree, moved down and up a level at a time: by name and descriptor, never by path, so that
-// depth is no matter, and with a bounded number of descriptors. Symbolic links are never followed.
+// A position in a directory tree that moves down and up one level at a time, by name and descriptor and never by path.
+// So the depth does not matter, and the number of descriptors is bounded. Symbolic links are never followed.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +15,7 @@ namespace cloche::agent {
 
 class TreeCursor {
  public:
-  // At the top: an open directory.
+  // Starts at the top: an open directory.
   static std::expected<TreeCursor, int> at(UniqueFd top);
 
   // The directory the cursor is in, open for reading.
@@ -26,7 +26,7 @@ class TreeCursor {
   // Whether the directory lies on another mount than the top.
   bool on_other_mount() const;
 
-  // Into a directory. Errno; ENOTDIR or ELOOP when it is none. The cursor then stays where it was.
+  // Enters a directory. Returns an errno; ENOTDIR or ELOOP if it is not a directory. The cursor then does not move.
   int enter(const char* name);
   // The same, after giving the owner all rights on it where they were missing. For trees that are ours to change.
   int enter_own(const char* name);

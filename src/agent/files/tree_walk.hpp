@@ -22,7 +22,7 @@ struct Found {
 
 enum class WalkStep {
   descend,  // into it, if it is a directory
-  pass,     // go on beside it
+  pass,     // continue with the next entry
   stop,     // end the walk
 };
 

@@ -46,7 +46,7 @@ Status Unpacker::add(const tar::Entry& entry) {
                 "the archive's content is larger than the " + std::to_string(limits_.bytes) + " bytes allowed");
   }
   bytes_ += entry.size;
-  // The top itself is there, and its mode is not the archive's to say.
+  // The top itself exists, and the archive does not decide its mode.
   if (entry.path.empty()) return {};
   return add_named(entry);
 }
@@ -114,7 +114,7 @@ Status Unpacker::close_file() {
 
 Status Unpacker::make_directory(const tar::Entry& entry) {
   if (through_link_) {
-    // Rare, and then its own mode does: nobody leaves it who could set another.
+    // This is rare, and then its current mode stays: no process can have changed it.
     if (::mkdirat(here(), name_.c_str(), 0755) != 0 && errno != EEXIST) return refuse(errno);
     return {};
   }
@@ -205,7 +205,7 @@ Status Unpacker::leave() {
   return {};
 }
 
-// Makes room for a file or link: what had the name before goes, unless it is a directory.
+// Makes room for a file or link: removes what had the name before, unless it is a directory.
 Status Unpacker::clear_name() {
   if (::unlinkat(here(), name_.c_str(), 0) == 0 || errno == ENOENT) return {};
   return refuse(errno);

@@ -15,13 +15,14 @@ namespace cloche::agent {
 struct UnpackLimits {
   std::uint64_t bytes = 0;    // of all content; 0: no cap
   std::uint64_t entries = 0;  // directories that names imply count too
-  // What a file of mode 0 gets: that, or the mode of the file at its destination, 0644 where there is none.
+  // The mode for a file of mode 0: this one, or the mode of the file at its destination, or 0644 if there is none.
   enum class NoMode { is_zero, keeps } no_mode = NoMode::is_zero;
 };
 
 class Unpacker {
  public:
-  // `destination` is where the staging directory's content goes in the end: hard links may lead to files there.
+  // `destination` is where the content of the staging directory is moved at the end: hard links may point to files
+  // there.
   Unpacker(TreeCursor staging, int destination, const UnpackLimits& limits)
       : cursor_(std::move(staging)), destination_(destination), limits_(limits) {}
 
@@ -37,7 +38,7 @@ class Unpacker {
   std::uint64_t entries() const { return entries_; }
 
  private:
-  // What a directory gets when it is left: while it is open its mode is kept passable and its time changes.
+  // What a directory gets when it is left: while it is open, its mode stays accessible and its time changes.
   struct Meta {
     mode_t mode = 0;
     timespec mtime = {};
@@ -65,7 +66,7 @@ class Unpacker {
   UnpackLimits limits_;
   std::vector<std::string> trail_;  // names from the staging directory to the cursor
   std::vector<Meta> metas_;         // of the same directories
-  UniqueFd through_link_;           // where the entry goes when its path leads through a link
+  UniqueFd through_link_;           // where the entry is written if its path leads through a link
   std::string name_;                // last component of the entry
   std::string path_;                // of the entry, for messages
   UniqueFd file_;                   // whose content comes

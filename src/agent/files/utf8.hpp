@@ -8,7 +8,7 @@
 namespace cloche::agent {
 
 struct Character {
-  std::uint32_t code = 0;  // a code point, or for a byte that is no UTF-8: invalid_byte + the byte
+  std::uint32_t code = 0;  // a code point or, for an invalid byte, invalid_byte + the byte
   std::size_t length = 0;  // in bytes
 };
 constexpr std::uint32_t invalid_byte = 0x110000;

@@ -20,7 +20,7 @@ Result<Wildcard> Wildcard::compile(std::string_view pattern) {
   Wildcard wildcard;
   wildcard.starts_with_dot_ = pattern.starts_with('.') || pattern.starts_with("\\.");
   std::string_view rest = pattern;
-  bool sets = true;  // after a bracket that nothing closes, no other is looked at: that keeps the time linear
+  bool sets = true;  // after an unclosed bracket no other one is tried: that keeps the time linear
   while (!rest.empty()) {
     if (rest.front() == '*') {
       // Several stars in a row are one.
@@ -99,7 +99,7 @@ bool Wildcard::token_matches(const Token& token, std::uint32_t character) const 
 }
 
 bool Wildcard::matches(std::string_view name) const {
-  // Only the last star seen ever needs to take more: whatever an earlier one could take, the later one can too.
+  // Only the last star seen ever needs to match more: whatever an earlier one could match, the later one can, too.
   std::size_t at = 0;
   bool star_seen = false;
   std::size_t after_star = 0;

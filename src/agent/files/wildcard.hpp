@@ -1,5 +1,5 @@
-// One component of a glob pattern: `*`, `?`, `[..]` against a name. A character is a UTF-8 sequence, or a byte where a
-// name is none. Takes time of at most name times pattern.
+// One component of a glob pattern: `*`, `?`, `[..]` against a name. A character is a UTF-8 sequence, or a byte if the
+// name is not UTF-8. The time is at most the product of both lengths.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace cloche::agent {
 
 class Wildcard {
  public:
-  // `[abc]`, `[a-z]`, `[!abc]` or `[^abc]`; a bracket that nothing closes is an ordinary character, as in a shell. A
-  // backslash makes the next character an ordinary one; invalid_argument when there is none, and for `[:class:]`.
+  // `[abc]`, `[a-z]`, `[!abc]` or `[^abc]`; an unclosed bracket is an ordinary character, as in a shell. A backslash
+  // escapes the next character; invalid_argument if there is none, and for `[:class:]`.
   static Result<Wildcard> compile(std::string_view pattern);
 
   bool matches(std::string_view name) const;

@@ -15,7 +15,7 @@ namespace cloche::agent {
 
 namespace {
 
-// The mode of the file at this place; nullopt when there is none. An error when it is not a regular file.
+// The mode of the existing file; nullopt if there is none. An error if it is not a regular file.
 Result<std::optional<mode_t>> existing_mode(const Place& place) {
   struct stat status = {};
   if (::fstatat(place.parent.get(), place.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {

@@ -231,7 +231,7 @@ TEST_P(WriteTest, KilledBySigkill_LeavesTheOldFile) {
   put("f", "old");
   HalfWritten(beneath(FileOp::write, "f")).end_with(SIGKILL);
   EXPECT_EQ(get("f"), "old");
-  // Without O_TMPFILE a hidden file stays; with it nothing does.
+  // Without O_TMPFILE a hidden file stays; with it nothing stays.
   const UniqueFd nameless(::open(directory_.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
   if (GetParam() == Way::linux_calls && nameless) {
     EXPECT_THAT(names(), ElementsAre("f"));

@@ -27,7 +27,7 @@ constexpr std::chrono::seconds fork_patience{2};
 constexpr std::size_t most_zygotes = 8;
 // Between the end of a run and the next fork: for the answer to be on its way, which is waited for as the fork is not.
 constexpr std::chrono::milliseconds before_a_fork{2};
-// Who comes back within this time is in a hurry.
+// A caller that returns within this time is expected to return soon again.
 constexpr std::chrono::milliseconds short_pause{10};
 // A harness travels as one argument, which Linux ends at 128 KiB.
 constexpr std::size_t longest_harness = 100'000;
@@ -39,7 +39,7 @@ void put_text(std::string& out, const std::string& text) {
   out += text;
 }
 
-// What run.py's become_run() reads.
+// The format that run.py's become_run() reads.
 std::string run_request(const wire::ExecRequest& request, gid_t mark) {
   std::string bytes;
   put_u32(bytes, request.uid);
@@ -77,7 +77,7 @@ Status send_fds(int socket, std::span<const int> fds, const char* step) {
   return {};
 }
 
-// A zygote told that it has forked, or that it is gone.
+// A zygote reported a fork, or its end.
 enum class Answer { forked, none_yet, gone };
 Answer take_answer(int control) {
   char answer = 0;
@@ -223,7 +223,7 @@ Result<Zygotes::Spare> Zygotes::ask_for_spare(Zygote& zygote) {
 
 void Zygotes::replace_spare(Zygote& zygote) {
   if (!zygote.ready || zygote.spare) return;
-  // Whoever cannot have one does without: the next run asks again.
+  // If it cannot be created, the run continues without it: the next run tries again.
   if (auto spare = ask_for_spare(zygote)) zygote.spare = std::move(*spare);
 }
 
@@ -249,12 +249,12 @@ Result<std::unique_ptr<Supervised>> Zygotes::fork(const wire::ExecRequest& reque
     return send_fds(spare.run.get(), theirs, "hand the run to its fork");
   };
   auto spare = std::exchange(found->second.spare, std::nullopt);
-  // One that has died, such as by the kernel's hand when memory ran out, is no reason for a run to fail.
+  // A zygote that has died, for example by the OOM killer, is no reason for a run to fail.
   if (!spare || !hand_over(*spare)) {
     CLOCHE_TRY(spare, ask_for_spare(found->second));
     CLOCHE_CHECK(hand_over(*spare));
   }
-  // Closed any sooner, with words of the fork's unread, it would take along what the fork has not read yet.
+  // If it were closed earlier, with messages of the fork unread, what the fork has not read yet would be lost.
   const auto handed_over_by = std::make_shared<UniqueFd>(std::move(spare->run));
   const bool in_a_hurry = Loop::Clock::now() - last_end_ < short_pause;
   SupervisedEvents and_replace{
@@ -266,7 +266,7 @@ Result<std::unique_ptr<Supervised>> Zygotes::fork(const wire::ExecRequest& reque
             told(std::move(ended));
           },
   };
-  // A caller who was back at once will be so again; then the next spare is forked beside this run.
+  // A caller that returned quickly will probably do so again; then the next spare is forked while this run is going on.
   if (in_a_hurry) loop_.later([this] { replace_spares(); });
   return std::make_unique<Supervised>(loop_, std::move(spare->supervisor), std::move(and_replace));
 }

@@ -1,4 +1,4 @@
-// Zygotes: Python interpreters that have imported what they were told to, and fork a fresh process for each run.
+// Zygotes: Python interpreters with imported modules that fork a fresh process for each run.
 //
 // A zygote runs under the agent's uid and never reads a byte of a run: it is handed descriptors, forks, and the child
 // drops to the user before it reads what to do. So nothing of one run is in the memory that the next one starts from.
@@ -37,8 +37,8 @@ class Zygotes {
   Result<std::unique_ptr<Supervised>> fork(const wire::ExecRequest& request, const ProgramFds& fds,
                                            SupervisedEvents events);
 
-  // Waits until every fork that was asked for is there, so that none comes up later, and gives the spares up. Names of
-  // those zygotes that do not answer. Blocks, but not for long.
+  // Waits until every requested fork exists, so that none appears later, and discards the spares. Returns the names of
+  // the zygotes that do not respond. Blocks, but not for long.
   std::vector<std::string> settle();
 
   // The zygotes' own, which a reset spares.
