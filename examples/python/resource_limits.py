@@ -1,4 +1,4 @@
-"""Resource limits: what a sandbox may use, and how a program that wants more is told of."""
+"""Resource limits: what a sandbox may use, and the result of a program that exceeds them."""
 import asyncio
 
 from cloche.compat.openmanus import LocalSandboxClient, SandboxSettings, SandboxTimeoutError

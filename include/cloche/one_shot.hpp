@@ -56,7 +56,7 @@ struct OneShotResult {
 /// Options of one-shot runs.
 struct OneShotOptions {
   std::string runtime = "auto";  ///< The runtime of created sandboxes; see SandboxSpec.
-  /// Runs code in a language that has no sandbox on the host, as user nobody, limited only in time and output. False:
+  /// Runs code in a language that has no sandbox on the host, as user `nobody`, limited only in time and output. False:
   /// such code is refused.
   bool allow_unsandboxed = false;
   /// How long to wait for a sandbox after the program's time limit has passed.

@@ -54,7 +54,7 @@ class _Figures:
 
 
 class _PyplotFinder:
-    """Sees matplotlib.pyplot being imported by whoever wants it, and tells of it before they have it."""
+    """Notices the import of matplotlib.pyplot by any module, and calls `tell` before the import returns."""
 
     def __init__(self, tell):
         self.tell = tell

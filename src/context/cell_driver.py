@@ -227,7 +227,7 @@ def _text_of(error):
     try:
         return str(error)
     except Exception:
-        return "<its message cannot be told>"
+        return "<the message is not available>"
 
 
 def _traceback_of(error):

@@ -52,6 +52,12 @@ def test_shell__is_read_in_its_help_and_its_messages():
     assert found("scripts/a", text) == [(2, "nobody"), (5, "somebody")]
 
 
+def test_inline_code__is_no_finding():
+    assert not found("src/a.cpp", 'auto text = "the user `nobody`";\n')
+    assert not found("include/cloche/a.hpp", "/// As the user `nobody`.\n")
+    assert not found("a.py", '"""The user `nobody`."""\n')
+
+
 def test_yaml__is_read_in_every_line():
     assert found("docs/openapi.yaml", "a:\n  description: tells of `nobody`\n") == [(2, "tells of")]
 

@@ -30,7 +30,7 @@ class Answer:
         try:
             return json.loads(self.body.decode("utf-8"))
         except ValueError:
-            raise SandboxUnavailableError("the response is not JSON; check that the address is a Cloche service", status=self.status,
+            raise SandboxUnavailableError("the response is not JSON; check the address", status=self.status,
                                           request_id=self.headers.get("x-request-id")) from None
 
 

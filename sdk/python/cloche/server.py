@@ -165,8 +165,8 @@ class Server:
 def start(backend: str = "oci", config: Union[None, str, "os.PathLike[str]", Mapping[str, Any]] = None, *,
           program: Optional[str] = None, docker_host: Optional[str] = None, log_level: str = "warn",
           timeout: float = START_SECONDS, **options: Any) -> Server:
-    """Start a private server, on a unix socket that only this user can reach, with its own directories. It ends with the
-    script, even if the script is killed.
+    """Start a private server, on a unix socket that only this user can reach, with its own directories. It ends with
+    the script, even if the script is killed.
 
     `config` is the path of a cloche.yml, or its content as a dictionary, to which `options` are added:
 

@@ -45,7 +45,7 @@ def submission(language: str, code: Optional[str], files: Optional[Mapping[str, 
     if code is not None:
         name = _MAIN_FILES.get(language.lower())
         if name is None:
-            raise SandboxArgumentError(f"the name of the main file of {language!r} is unknown; pass files={{name: text}}",
+            raise SandboxArgumentError(f"unknown name of the main file of {language!r}; pass files={{name: text}}",
                                        code="invalid_argument")
         files = {name: code}
     return [{"filename": name, "content": text} for name, text in (files or {}).items()]

@@ -38,7 +38,7 @@ def user_agent_headers(token: Optional[str]) -> dict[str, str]:
     headers = {"User-Agent": "cloche-python", "Accept": "application/json"}
     if token:
         if any(ord(letter) <= 32 or ord(letter) >= 127 for letter in token):
-            raise SandboxArgumentError("the token contains characters that are not allowed in a token", code="invalid_argument")
+            raise SandboxArgumentError("the token contains invalid characters", code="invalid_argument")
         headers["Authorization"] = "Bearer " + token
     return headers
 
@@ -65,7 +65,7 @@ class StreamedAnswer:
             raise deadline.error() from None
         except (OSError, http.client.HTTPException) as error:
             self.close()
-            raise LineLost(f"the service closed the connection in the middle of its response: {error!r}", sent=True) from error
+            raise LineLost(f"the service closed the connection during its response: {error!r}", sent=True) from error
         except BaseException:
             self.close()
             raise

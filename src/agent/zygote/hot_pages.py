@@ -4,7 +4,7 @@ hot_pages = array.array("Q")  # addresses and lengths
 
 
 def rehearse():
-    """Does what a run does, with nothing: each page that it writes to is copied now, and not while somebody waits."""
+    """Does what a run does, without code: each page that a run writes to is copied now, not while a client waits."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         ours.send(b"f")

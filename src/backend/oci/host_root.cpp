@@ -34,6 +34,7 @@ Status add_generated_etc(RootPlanner& root, const HostRootUser& user, const std:
                              "sandbox:x:" +
                                  uid + ":" + gid + ":sandbox:" + passwd_home(user.home) +
                                  ":/bin/sh\n"
+                                 // lint-words: allow
                                  "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"));
   CLOCHE_CHECK(root.add_file("/etc/group", "root:x:0:\nsandbox:x:" + gid + ":\nnogroup:x:65534:\n"));
   CLOCHE_CHECK(

@@ -33,7 +33,7 @@ class StreamedAnswer:
             piece = await within(deadline, self._connection.read_some())
         except (OSError, EOFError, Broken) as error:
             self.close()
-            raise LineLost(f"the service closed the connection in the middle of its response: {error!r}", sent=True) from error
+            raise LineLost(f"the service closed the connection during its response: {error!r}", sent=True) from error
         except BaseException:
             self.close()
             raise

@@ -71,7 +71,7 @@ class TestRunner:
     @in_a_loop
     async def test_a_folder_that_others_can_write_to_is_not_used(self, tmp_path):
         os.chmod(tmp_path, 0o777)
-        with pytest.raises(CodeRunnerException, match="must be a directory that only this user can access"):
+        with pytest.raises(CodeRunnerException, match="must be a directory of this user that others cannot write to"):
             await CodeRunnerFactory(SandboxConfiguration(str(tmp_path))).create("Python").run_code_async("")
 
     def test_an_unknown_language_is_never_run(self):

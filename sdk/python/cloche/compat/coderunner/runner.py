@@ -63,7 +63,8 @@ def _own_folder(path: str) -> None:
     except OSError as error:
         raise CodeRunnerException(f"{path} cannot be used for code: {error}") from error
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
-        raise CodeRunnerException(f"{path} cannot be used for code: it must be a directory that only this user can access")
+        raise CodeRunnerException(f"{path} cannot be used for code: "
+                                  "it must be a directory of this user that others cannot write to")
 
 
 def _find(configuration: SandboxConfiguration, language: str) -> tuple[str, LanguageSandboxConfig]:

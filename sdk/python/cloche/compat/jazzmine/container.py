@@ -104,7 +104,7 @@ class Bridge:
             mode = given.get("mode", self._config.mode.value)
             seconds = given.get("timeout") or limits.execution_timeout_sec
             if not isinstance(script, str) or mode not in ("plan", "interactive") or not 0 < seconds <= 3600:
-                raise ValueError("`script` must be text, `mode` must be plan or interactive, `timeout` must be at most 3600")
+                raise ValueError("script must be text, mode must be plan or interactive, timeout at most 3600")
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             return None, f"invalid request: {error!r}"
         return {"script": script, "seconds": seconds, "mode": mode, "inputs": given.get("inputs"), "tools": self._tools,

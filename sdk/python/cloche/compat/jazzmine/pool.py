@@ -230,7 +230,7 @@ class SandboxPool:
         if profile is None:
             limits = config.limits.for_session()
             if config.files or config.image is not None:
-                raise RuntimeError(f"Sandbox '{name}' requires an image or files: with a remote service these belong to "
+                raise RuntimeError(f"Sandbox '{name}' requires an image or files: with a remote service they belong to "
                                    "its own profile of that name")
             profile = None if name == "default" else name
         return _Fleet(config, config.pool_size + self.max_overflow, profile, limits)
