@@ -44,7 +44,7 @@ TEST_F(BenchCommand, TwoRows_GiveATableGoalsAndPlots) {
   const testing_support::Scratch scratch;
   const CommandEnd end = bench({"--rows", "claim,files", "--out", scratch.path() / "out"});
   ASSERT_EQ(end.exit_code, 0) << end.err;
-  EXPECT_THAT(end.out, HasSubstr("### Claim and give back"));
+  EXPECT_THAT(end.out, HasSubstr("### Claim and release"));
   EXPECT_THAT(end.out, HasSubstr("| oci/crun, cycle | "));
   EXPECT_THAT(end.out, HasSubstr("| 1,000 files, grep, one match | "));
   EXPECT_THAT(end.out, HasSubstr("p99 below 5 ms"));

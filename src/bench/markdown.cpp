@@ -39,7 +39,7 @@ std::string machine_lines(const Report& report) {
       {"kernel", machine.kernel},
       {"load before (1, 5, 15 min)", machine.load},
       {"build", machine.build}};
-  if (!machine.label.empty()) facts.emplace_back("of", machine.label);
+  if (!machine.label.empty()) facts.emplace_back("commit", machine.label);
   facts.insert(facts.end(), machine.versions.begin(), machine.versions.end());
   text += "| machine | |\n|---|---|\n";
   for (const auto& [name, value] : facts) text += row({name, value});

@@ -65,7 +65,7 @@ class Steps {
     CLOCHE_CHECK(step());
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     section_.figures.push_back({name, "MiB/s", single(static_cast<double>(bytes) / mebibyte / seconds)});
-    section_.figures.push_back({name + ", server's memory at most", "MiB", single(peak_memory(server_) / mebibyte)});
+    section_.figures.push_back({name + ", peak memory of the server", "MiB", single(peak_memory(server_) / mebibyte)});
     return {};
   }
 
@@ -102,7 +102,7 @@ Status measure(Surroundings& surroundings, ServiceProcess& service, Section& sec
   ServiceCalls calls(surroundings, service.socket());
   http::Client& client = calls.client();
   CLOCHE_CHECK(surroundings.await(calls.post("/sessions", R"({"session_id":"bulk"})")));
-  section.figures.push_back({"before, server's memory", "MiB", single(resident_memory(service.pid()) / mebibyte)});
+  section.figures.push_back({"before, memory of the server", "MiB", single(resident_memory(service.pid()) / mebibyte)});
   Steps steps(section, service.pid());
   CLOCHE_CHECK(steps.time("in, as tar archives", all, [&] { return send_archives(surroundings, client, part); }));
   CLOCHE_CHECK(steps.time("out, as files", all, [&] { return take_files(surroundings, client, part); }));
@@ -114,10 +114,9 @@ Status measure(Surroundings& surroundings, ServiceProcess& service, Section& sec
 Result<Section> measure_bulk(Surroundings& surroundings) {
   Section section;
   section.title = "A gigabyte in and out";
-  section.method =
-      "Over HTTP on a unix socket, into the workspace of one session (" +
-      surroundings.pick(std::string("64 MiB"), std::string("1020 MiB")) +
-      " in four archives; an archive may have 256 MiB) and out of it, with the server's memory at its highest.";
+  section.method = "Transfers over HTTP on a unix socket: into the workspace of one session (" +
+                   surroundings.pick(std::string("64 MiB"), std::string("1020 MiB")) +
+                   " in four archives; an archive may have 256 MiB) and out of it. The server's memory is its peak.";
   const auto target = surroundings.main_target();
   if (!target) return without_main_target(std::move(section));
   ServiceSettings settings;

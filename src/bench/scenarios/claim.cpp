@@ -50,11 +50,11 @@ Result<Claims> measure_on(Surroundings& surroundings, const Target& target) {
 
 Result<Section> measure_claim(Surroundings& surroundings) {
   Section section;
-  section.title = "Claim and give back";
+  section.title = "Claim and release";
   section.method =
-      "In process, one after the other, on a pool of one sandbox. *Claim*: from a warm pool. *Cycle*: claim, give "
-      "back, "
-      "reset with its proof, until the next claim has the sandbox.";
+      "In process, one after the other, on a pool of one sandbox. *Claim* is a claim from a warm pool. *Cycle* is "
+      "claim, "
+      "release, and reset with its verification, until the next claim has the sandbox.";
   for (const Target& target : surroundings.targets()) {
     CLOCHE_CHECK(Interrupts::check());
     auto measured = measure_on(surroundings, target);
@@ -66,7 +66,7 @@ Result<Section> measure_claim(Surroundings& surroundings) {
     section.figures.push_back({target.name() + ", claim", "ms", summarise(std::move(measured->claim))});
     const Summary cycle = summarise(std::move(measured->cycle));
     section.figures.push_back({target.name() + ", cycle", "ms", cycle});
-    section.goals.push_back({"claim and give back, reset included, in process: " + target.name(), "", "p99 below 5 ms",
+    section.goals.push_back({"claim and release, reset included, in process: " + target.name(), "", "p99 below 5 ms",
                              "p99 " + number_text(cycle.p99) + " ms", cycle.p99 < 5});
   }
   return section;

@@ -49,7 +49,9 @@ Curves curves_of(const std::string& name) { return {{name, {}}, {name + ", p50",
 Result<Section> measure_clients(Surroundings& surroundings) {
   Section section;
   section.title = "From one client to two hundred";
-  section.method = "As above, Cloche's clients in 16 sessions, with more and more of them; one measurement each.";
+  section.method =
+      "As in the previous section, with an increasing number of clients; those of Cloche share 16 sessions. One "
+      "measurement each.";
   const auto target = surroundings.main_target();
   if (!target) return without_main_target(std::move(section));
   ServiceSettings settings;
@@ -79,11 +81,11 @@ Result<Section> measure_clients(Surroundings& surroundings) {
     if (!done) section.lacks.push_back({docker.rate.name, done.error().message});
   }
   const Axis clients{"clients at once", Scale::logarithmic};
-  section.plots.push_back(
-      {"rate",
-       LinePlot{
-           "Python print(42), runs a second", clients, {"runs a second", Scale::linear}, {ours.rate, docker.rate}}});
-  section.plots.push_back({"latency", LinePlot{"Python print(42), what a client waits",
+  section.plots.push_back({"rate", LinePlot{"Python print(42), runs per second",
+                                            clients,
+                                            {"runs per second", Scale::linear},
+                                            {ours.rate, docker.rate}}});
+  section.plots.push_back({"latency", LinePlot{"Python print(42), time a client waits",
                                                clients,
                                                {"milliseconds", Scale::logarithmic},
                                                {ours.p50, ours.p99, docker.p50, docker.p99}}});

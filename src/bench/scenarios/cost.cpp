@@ -38,7 +38,7 @@ Result<Subject> make_subject(Surroundings& surroundings, const Target& target, s
   CLOCHE_TRY(const auto parsed, docker::json::parse(session));
   subject.sandbox = docker::json::text(docker::json::find(parsed, "sandbox"));
   if (subject.sandbox.empty() || processes_in(subject.sandbox).empty()) {
-    return fail(ErrorCode::not_found, "the sandbox's processes are not to be seen");
+    return fail(ErrorCode::not_found, "the processes of the sandbox are not visible");
   }
   return subject;
 }
@@ -92,10 +92,10 @@ Status count_switches(Surroundings& surroundings, const Subject& subject, Sectio
   const auto milliseconds = [](std::chrono::nanoseconds spent) {
     return std::chrono::duration<double, std::milli>(spent).count();
   };
-  add("server, context switches", "a run", static_cast<double>(of_server.switches));
-  add("agent and zygote, context switches", "a run", static_cast<double>(of_sandbox.switches));
-  add("server, cpu time", "ms a run", milliseconds(of_server.cpu));
-  add("agent and zygote, cpu time", "ms a run", milliseconds(of_sandbox.cpu));
+  add("server, context switches", "per run", static_cast<double>(of_server.switches));
+  add("agent and zygote, context switches", "per run", static_cast<double>(of_sandbox.switches));
+  add("server, cpu time", "ms per run", milliseconds(of_server.cpu));
+  add("agent and zygote, cpu time", "ms per run", milliseconds(of_sandbox.cpu));
   return {};
 }
 
@@ -116,9 +116,9 @@ Status time_answers(Surroundings& surroundings, const Subject& subject, Section&
     wall.push_back(1000 * docker::json::real(docker::json::find(parsed, "execution_time")));
     cpu.push_back(1000 * docker::json::real(docker::json::find(parsed, "cpu_time")));
   }
-  section.figures.push_back({"what the client waits", "ms", summarise(std::move(waited))});
-  section.figures.push_back({"of it, the program by its supervisor's clock", "ms", summarise(std::move(wall))});
-  section.figures.push_back({"of that, the program's cpu time", "ms", summarise(std::move(cpu))});
+  section.figures.push_back({"time the client waits", "ms", summarise(std::move(waited))});
+  section.figures.push_back({"of this, the program, by its supervisor's clock", "ms", summarise(std::move(wall))});
+  section.figures.push_back({"of this, the program's cpu time", "ms", summarise(std::move(cpu))});
   return {};
 }
 
@@ -131,9 +131,9 @@ void add_calls(Section& section, const std::string& who, const SystemCalls& call
     all += count;
   }
   std::ranges::sort(sorted, std::greater<>());
-  section.figures.push_back({who + ", system calls", "a run", single(all / runs)});
+  section.figures.push_back({who + ", system calls", "per run", single(all / runs)});
   for (std::size_t i = 0; i < std::min(shown, sorted.size()); ++i) {
-    section.figures.push_back({who + ", of them " + sorted[i].second, "a run", single(sorted[i].first / runs)});
+    section.figures.push_back({who + ", of which " + sorted[i].second, "per run", single(sorted[i].first / runs)});
   }
 }
 
@@ -171,7 +171,7 @@ Result<double> allocations_of_a_run(Surroundings& surroundings, const Target& ta
   CLOCHE_TRY(const Subject subject, make_subject(surroundings, target, std::move(env)));
   const int runs = surroundings.pick(20, 200);
   const std::uint64_t before = read_counter(counter);
-  if (before == 0) return fail(ErrorCode::internal, "nothing was counted");
+  if (before == 0) return fail(ErrorCode::internal, "the allocation counter counted nothing");
   CLOCHE_CHECK(run_times(surroundings, subject, runs));
   return static_cast<double>(read_counter(counter) - before) / runs;
 }
@@ -182,11 +182,9 @@ Result<Section> measure_cost(Surroundings& surroundings) {
   Section section;
   section.title = "What a warm run costs";
   section.method =
-      "`POST /execute` of `print(42)` in one session, one after the other; sums of many runs, divided by their number. "
-      "Context "
-      "switches and cpu time as the kernel counts them; system calls by strace, in runs of their own; allocations of "
-      "the "
-      "server by a malloc that counts. The client is not in it.";
+      "`POST /execute` of `print(42)` in one session, one after the other. Figures are sums over many runs, divided by "
+      "their number. The kernel counts context switches and cpu time; strace counts system calls, in separate runs; a "
+      "counting malloc counts the server's allocations. The client is not included.";
   const auto target = surroundings.main_target();
   if (!target) return without_main_target(std::move(section));
   {
@@ -201,13 +199,13 @@ Result<Section> measure_cost(Surroundings& surroundings) {
     CLOCHE_CHECK(count_calls(surroundings, *subject, section));
   }
   if (surroundings.options().allocation_counter.empty()) {
-    section.lacks.push_back({"allocations", "no --allocation-counter was named; `make bench` builds one"});
+    section.lacks.push_back({"allocations", "--allocation-counter is not set; `make bench` builds a counter"});
     return section;
   }
   auto allocations = allocations_of_a_run(surroundings, *target);
   CLOCHE_CHECK(Interrupts::check());
   if (allocations) {
-    section.figures.push_back({"server, allocations", "a run", single(*allocations)});
+    section.figures.push_back({"server, allocations", "per run", single(*allocations)});
   } else {
     section.lacks.push_back({"allocations", allocations.error().message});
   }

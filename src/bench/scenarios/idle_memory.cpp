@@ -61,7 +61,7 @@ struct Cost {
 // `id`: what the cgroup's path has in it.
 Status add_cost(Cost& cost, const std::string& id, const std::vector<pid_t>& beside) {
   const std::vector<pid_t> inside = processes_in(id);
-  if (inside.empty()) return fail(ErrorCode::not_found, "its processes are not to be seen from here");
+  if (inside.empty()) return fail(ErrorCode::not_found, "its processes are not visible from here");
   double bytes = 0;
   for (const auto* group : {&inside, &beside}) {
     for (const pid_t pid : *group) bytes += proportional_memory(pid).value_or(0);
@@ -108,7 +108,7 @@ Status add_figures(Section& section, const std::string& name, Result<Cost> cost)
   }
   section.figures.push_back({name, "MiB", summarise(std::move(cost->programs))});
   if (cost->kernel.empty()) {
-    section.lacks.push_back({name + ", in the kernel", "its cgroup does not tell"});
+    section.lacks.push_back({name + ", in the kernel", "its cgroup does not report it"});
   } else {
     section.figures.push_back({name + ", in the kernel", "MiB", summarise(std::move(cost->kernel))});
   }
@@ -117,7 +117,7 @@ Status add_figures(Section& section, const std::string& name, Result<Cost> cost)
 
 Plot plot_of(const Section& section) {
   BarPlot plot;
-  plot.title = "Memory of an idle sandbox, without the kernel's";
+  plot.title = "Memory of an idle sandbox, without the kernel's part";
   plot.label = "MiB";
   for (const Figure& figure : section.figures) {
     if (figure.how.ends_with("in the kernel")) continue;
@@ -132,11 +132,9 @@ Result<Section> measure_idle_memory(Surroundings& surroundings) {
   Section section;
   section.title = "Memory of an idle sandbox";
   section.method =
-      "Proportional set size (a page that several share counts in shares) of every process of a sandbox, of several "
-      "alike; "
-      "of a container running `sleep infinity`, its shim included. *In the kernel*: what its cgroup is charged for "
-      "stacks, "
-      "page tables, inodes; that of the shim is in no container's cgroup.";
+      "The proportional set size (a shared page counts in parts) of every process of a sandbox, over several equal "
+      "sandboxes; for Docker, of a container that runs `sleep infinity`, with its shim. *In the kernel* is what the "
+      "cgroup is charged for stacks, page tables and inodes; the shim's share is in no container's cgroup.";
   const auto main = surroundings.main_target();
   section.reference = "cloche, " + main.value_or(Target{"oci", "crun"}).name();
   const int count = surroundings.pick(3, 10);

@@ -17,7 +17,7 @@ std::string fill_to(int count) {
 
 std::vector<GrowingCall> calls_of_session() {
   return {
-      {"run of print(42), artifacts told", "/execute", R"_({"session_id":"files","code":"print(42)"})_", R"("42\n")"},
+      {"run of print(42), with artifacts", "/execute", R"_({"session_id":"files","code":"print(42)"})_", R"("42\n")"},
       {"grep, one match", "/grep", R"({"session_id":"files","pattern":"needle 7$"})", R"("line":2)"},
       {"glob, one match", "/glob", R"({"session_id":"files","pattern":"**/f7.txt"})", "f7.txt"}};
 }
@@ -26,11 +26,10 @@ std::vector<GrowingCall> calls_of_session() {
 
 Result<Section> measure_many_files(Surroundings& surroundings) {
   Section section;
-  section.title = "A workspace that fills up";
+  section.title = "A growing workspace";
   section.method =
-      "One session over HTTP. A run looks for files that it changed among all of the workspace; grep reads them all; "
-      "glob "
-      "walks them all.";
+      "One session over HTTP. A run searches the whole workspace for files that it changed; grep reads all files; glob "
+      "walks all of them.";
   const auto target = surroundings.main_target();
   if (!target) return without_main_target(std::move(section));
   ServiceSettings settings;
@@ -53,7 +52,7 @@ Result<Section> measure_many_files(Surroundings& surroundings) {
     }
     CLOCHE_CHECK(measure_at(surroundings, calls, growing, count, "files", section, lines));
   }
-  section.plots.push_back({"files", LinePlot{"A workspace that fills up, p50",
+  section.plots.push_back({"files", LinePlot{"A growing workspace, p50",
                                              {"files in the workspace", Scale::logarithmic},
                                              {"milliseconds", Scale::logarithmic},
                                              std::move(lines)}});

@@ -30,7 +30,8 @@ std::vector<GrowingCall> calls_of_first() {
 Result<Section> measure_many_sessions(Surroundings& surroundings) {
   Section section;
   section.title = "Many sessions";
-  section.method = "Calls in one session, over HTTP, beside more and more idle ones, each with a warm Python.";
+  section.method =
+      "Calls in one session over HTTP, next to an increasing number of idle sessions, each with a warm Python.";
   const auto target = surroundings.main_target();
   if (!target) return without_main_target(std::move(section));
   const std::vector<int> steps = surroundings.pick(std::vector<int>{1, 10}, {1, 10, 50, 200});
@@ -54,10 +55,10 @@ Result<Section> measure_many_sessions(Surroundings& surroundings) {
       break;
     }
     CLOCHE_CHECK(measure_at(surroundings, calls, growing, count, count == 1 ? "session" : "sessions", section, lines));
-    section.figures.push_back({number_text(count) + (count == 1 ? " session" : " sessions") + ", server's memory",
+    section.figures.push_back({number_text(count) + (count == 1 ? " session" : " sessions") + ", memory of the server",
                                "MiB", single(resident_memory((*service)->pid()) / mebibyte)});
   }
-  section.plots.push_back({"sessions", LinePlot{"One session beside others, p50",
+  section.plots.push_back({"sessions", LinePlot{"One session next to others, p50",
                                                 {"sessions", Scale::logarithmic},
                                                 {"milliseconds", Scale::logarithmic},
                                                 std::move(lines)}});

@@ -96,13 +96,11 @@ void enter_others(Field& field, Surroundings& surroundings, Section& section) {
 
 Result<Section> measure_new_sandbox(Surroundings& surroundings) {
   Section section;
-  section.title = "A new sandbox to its first answer";
+  section.title = "A new sandbox to its first response";
   section.method =
-      "From nothing to the end of `true` in it. A sandbox of Cloche then has its agent, limits, seccomp and uid range, "
-      "and "
-      "stays; that of `crun run` has namespaces alone, no limits, and its removal is in its figure. Removal is not in "
-      "the "
-      "others'.";
+      "The time from nothing to the end of `true` in a new sandbox. A sandbox of Cloche then has its agent, limits, "
+      "seccomp and uid range, and remains. The container of `crun run` has only namespaces and no limits, and its "
+      "figure includes its removal. The other figures do not include removal.";
   section.reference = "crun run";
   Field field;
   enter_cloche(field, surroundings, section);
@@ -112,7 +110,7 @@ Result<Section> measure_new_sandbox(Surroundings& surroundings) {
   add_standings(section, std::move(standings));
   const double ratio = times_smaller(find_figure(section, "crun run"), find_figure(section, "cloche, oci/crun"));
   if (ratio > 0) {
-    section.goals.push_back({"new sandbox to first answer, `oci` with crun", "`crun run` of `true`",
+    section.goals.push_back({"new sandbox to first response, `oci` with crun", "`crun run` of `true`",
                              "at most twice its time (p50)", times_text(ratio), ratio <= 2});
   }
   return section;

@@ -49,9 +49,10 @@ Result<Section> measure_rate(Surroundings& surroundings) {
   Section section;
   section.title = "Sixteen clients at once";
   section.method =
-      "16 clients run `print(42)`, each again as soon as it was answered; on one machine with the server. Cloche: each "
-      "client has a session; `docker exec`: all in one container. In turn, several times; a rate's p50 is over the "
-      "turns.";
+      "16 clients run `print(42)`; each sends its next request as soon as it has the response. Clients and server "
+      "share "
+      "the machine. With Cloche each client has its own session; with `docker exec` all share one container. Both take "
+      "turns several times; the p50 of a rate is over the turns.";
   const auto target = surroundings.main_target();
   if (!target) return without_main_target(std::move(section));
   ServiceSettings settings;
@@ -91,7 +92,7 @@ Result<Section> measure_rate(Surroundings& surroundings) {
       times_smaller(find_figure(section, "docker exec, runc"), find_figure(section, "cloche, " + target->name()));
   if (ratio > 0) {
     section.goals.push_back(
-        {"warm runs a second, 16 clients", "`docker exec`, 16 clients", "30 times", times_text(ratio), ratio >= 30});
+        {"warm runs per second, 16 clients", "`docker exec`, 16 clients", "30 times", times_text(ratio), ratio >= 30});
   }
   return section;
 }

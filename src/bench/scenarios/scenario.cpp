@@ -7,15 +7,15 @@ namespace {
 constexpr Scenario scenarios[] = {
     {"warm", "a warm run of Python over HTTP, against docker exec, the host, bubblewrap, crun run, docker run",
      measure_warm_run},
-    {"claim", "claim and give back, reset included, in process", measure_claim},
-    {"new", "a new sandbox to its first answer, against crun run and docker run", measure_new_sandbox},
-    {"rate", "runs a second of 16 clients, against docker exec", measure_rate},
-    {"clients", "runs a second and latency with 1 to 200 clients", measure_clients},
+    {"claim", "claim and release, reset included, in process", measure_claim},
+    {"new", "a new sandbox to its first response, against crun run and docker run", measure_new_sandbox},
+    {"rate", "runs per second of 16 clients, against docker exec", measure_rate},
+    {"clients", "runs per second and latency with 1 to 200 clients", measure_clients},
     {"memory", "memory of an idle sandbox, against a Docker container", measure_idle_memory},
     {"crowd", "500 idle sandboxes: memory of the server, time of a claim", measure_crowd},
     {"files", "runs, grep and glob in a workspace of up to 10,000 files", measure_many_files},
-    {"sessions", "runs beside up to 200 other sessions", measure_many_sessions},
-    {"bulk", "1 GiB into a session and out again, and the server's memory meanwhile", measure_bulk},
+    {"sessions", "runs next to up to 200 other sessions", measure_many_sessions},
+    {"bulk", "1 GiB into a session and out again, and the peak memory of the server", measure_bulk},
     {"cost", "system calls, context switches, cpu time and allocations of a warm run", measure_cost},
 };
 

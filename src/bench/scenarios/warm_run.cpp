@@ -121,10 +121,10 @@ Result<Section> measure_warm_run(Surroundings& surroundings) {
   Section section;
   section.title = "A warm run of Python";
   section.method =
-      "`print(42)`, from the request to its whole answer: `POST /execute` in one session of a real `cloche serve` on a "
-      "unix socket; `docker exec` in a running container as Engine API calls (created, started, output read); the "
-      "others "
-      "as processes, from their start to their end. All in turn, in changing order.";
+      "The time of `print(42)`, from the request to its complete response. Cloche: `POST /execute` in one session of a "
+      "real `cloche serve` on a unix socket. `docker exec`: Engine API calls in a running container (create, start, "
+      "read "
+      "the output). The others: processes, from start to end. All take turns, in changing order.";
   section.reference = "cloche, " + surroundings.main_target().value_or(Target{"oci", "crun"}).name();
   Field field;
   enter_cloche(field, surroundings, section);
