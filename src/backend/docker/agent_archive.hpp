@@ -11,17 +11,17 @@
 
 namespace cloche::docker {
 
-// The agent's program, and the checksum that tells it from others.
+// The agent's program, and the checksum that identifies it.
 struct AgentProgram {
   std::string bytes;
   std::string sha256;  // hexadecimal
 };
 
-// Reads it from this machine: blocking. `not_found` with advice when it is not there.
+// Reads it from this machine: blocking. `not_found` with advice if it does not exist.
 Result<std::shared_ptr<const AgentProgram>> load_agent(const std::string& path);
 
-// What of a spec the derived image depends on. Some runtimes give a tmpfs the mode that its mount point has in the
-// image, whatever they are told, so the mount points are made right there.
+// The parts of a spec that the derived image depends on. Some runtimes give a tmpfs the mode of its mount point in the
+// image, whatever the configuration says, so the mount points are created with the right mode there.
 struct ImageLayout {
   std::string work_dir;
   std::uint32_t uid = 0;
@@ -29,8 +29,8 @@ struct ImageLayout {
 };
 ImageLayout layout_of(const SandboxSpec& spec);
 
-// Names that the image lacks, to the programs they stand for: `python` to `/usr/bin/python3`. They become links in a
-// directory of Cloche's own, the last one in the PATH of programs.
+// Maps names that the image lacks to programs: `python` to `/usr/bin/python3`. They become links in a directory of
+// Cloche, the last one in the PATH of programs.
 using OtherNames = std::map<std::string, std::string>;
 
 // A tar archive to be unpacked in `/`. Blocking: it copies the agent.

@@ -13,8 +13,8 @@ class AgentLog {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Takes bytes as they come and returns the lines to be logged now. Beyond a few lines a minute the rest is only
-  // counted; the count is told with the next line.
+  // Takes bytes as they arrive and returns the lines to log now. Beyond a few lines per minute the rest is only
+  // counted; the count is added to the next line.
   std::vector<std::string> take(std::string_view bytes, Clock::time_point now);
 
  private:

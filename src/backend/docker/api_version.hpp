@@ -1,4 +1,4 @@
-// ApiVersion: which version of the Engine API is spoken.
+// ApiVersion: the version of the Engine API that is used.
 #pragma once
 
 #include <compare>
@@ -21,15 +21,15 @@ std::string to_string(ApiVersion version);
 
 // Older engines ignore Mounts without a word.
 inline constexpr ApiVersion oldest_api{1, 25};
-// The version whose meaning the calls are written for. Newer engines speak it too.
+// The version that the calls are written for. Newer engines support it too.
 inline constexpr ApiVersion preferred_api{1, 41};
 // Since this one, an update of a living container changes its pids limit. Older engines ignore it.
 inline constexpr ApiVersion pids_update_api{1, 40};
 // Since this one, statistics can be had at once instead of after a second.
 inline constexpr ApiVersion one_shot_stats_api{1, 41};
 
-// The preferred version, or the nearest that the engine speaks: `newest` and `oldest` are the engine's. `unsupported`
-// when there is none.
+// The preferred version, or the nearest that the engine supports: `newest` and `oldest` are the engine's. `unsupported`
+// if there is none.
 Result<ApiVersion> choose_api_version(ApiVersion newest, ApiVersion oldest);
 
 }  // namespace cloche::docker

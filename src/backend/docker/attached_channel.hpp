@@ -11,8 +11,8 @@
 
 namespace cloche::docker {
 
-// Reads end with 0 when the container's output ended, with `unavailable` when the engine's connection broke, and with
-// `protocol` when the engine says nonsense. What the agent writes to stderr goes to the log under the sandbox's id.
+// Reads end with 0 when the container's output has ended, with `unavailable` when the connection to the engine broke,
+// and with `protocol` when the engine sends invalid data. The agent's stderr is logged with the sandbox's id.
 class AttachedChannel final : public Channel {
  public:
   AttachedChannel(http::Upgrade attached, std::string sandbox);

@@ -32,7 +32,7 @@ ContainerDetails details_of(const json::value& said) {
   const auto period = json::number(json::find(said, "HostConfig", "CpuPeriod"));
   const auto quota = json::number(json::find(said, "HostConfig", "CpuQuota"));
   if (period > 0) details.cpus = static_cast<double>(quota) / static_cast<double>(period);
-  // Of a container that an earlier release made.
+  // For a container that an earlier release created.
   const auto nano_cpus = json::number(json::find(said, "HostConfig", "NanoCpus"));
   if (nano_cpus > 0) details.cpus = static_cast<double>(nano_cpus) / 1e9;
   details.pids = json::number(json::find(said, "HostConfig", "PidsLimit"));
@@ -61,7 +61,7 @@ Task<Status> start_container(Engine& engine, std::string container, Deadline dea
   Call call;
   call.method = "POST";
   call.path = path_of(container, "/start");
-  // 304 would mean that it runs already: nobody else may have started ours, so that is an error.
+  // 304 would mean that it is already running: nothing else may start our containers, so that is an error.
   call.accepts = {204};
   CLOCHE_CO_CHECK(co_await engine.call(std::move(call), deadline));
   co_return Status{};
@@ -81,7 +81,7 @@ Task<Status> wait_for_container(Engine& engine, std::string container, Deadline 
   call.path = path_of(container, "/wait");
   call.query.emplace_back("condition", "not-running");
   call.patience = Deadline::Clock::duration::max();
-  // 404: it is not there any more, so it does not run either.
+  // 404: it no longer exists, so it is not running either.
   call.accepts = {200, 404};
   CLOCHE_CO_CHECK(co_await engine.call(std::move(call), deadline));
   co_return Status{};
@@ -145,7 +145,7 @@ Task<Result<std::vector<ContainerSummary>>> list_containers(Engine& engine, Labe
     summary.id = json::text(json::find(item, "Id"));
     summary.state = json::text(json::find(item, "State"));
     summary.labels = json::text_map(json::find(item, "Labels"));
-    // Only what bears the labels is ours, whatever the engine made of the filter.
+    // Only containers with the labels are ours, whatever the engine made of the filter.
     const bool fits = std::ranges::all_of(labels, [&](const auto& wanted) {
       const auto has = summary.labels.find(wanted.first);
       return has != summary.labels.end() && has->second == wanted.second;

@@ -36,28 +36,28 @@ struct ContainerSummary {
   LabelMap labels;
 };
 
-// What the engine measured of a running container just now.
+// Current statistics of a running container from the engine.
 struct ContainerStats {
   std::string read_at;            // RFC 3339, of the engine's clock
-  std::uint64_t memory_peak = 0;  // 0 when the engine does not tell
+  std::uint64_t memory_peak = 0;  // 0 if the engine does not report it
 };
 
-// `already_exists` when the name is in use, `not_found` when the image is not there.
+// `already_exists` if the name is in use, `not_found` if the image does not exist.
 Task<Result<CreatedContainer>> create_container(Engine& engine, std::string name, json::object body, Deadline deadline);
 Task<Status> start_container(Engine& engine, std::string container, Deadline deadline);
 // stdin, stdout and stderr as one stream, framed; see Demultiplexer.
 Task<Result<http::Upgrade>> attach_container(Engine& engine, std::string container, Deadline deadline);
-// Returns once it does not run, or is not there any more.
+// Returns when it is not running or no longer exists.
 Task<Status> wait_for_container(Engine& engine, std::string container, Deadline deadline);
 Task<Status> kill_container(Engine& engine, std::string container, Deadline deadline);
-// With its anonymous volumes, running or not. Fine when it is gone already, or being removed by somebody else: who
-// needs to know that it is gone asks for it afterwards.
+// Removes it with its anonymous volumes, running or not. Succeeds if it is already gone or being removed by another
+// client: callers that must be sure that it is gone check afterwards.
 Task<Status> remove_container(Engine& engine, std::string container, Deadline deadline);
 // Returns what the engine warns of.
 Task<Result<std::vector<std::string>>> update_container(Engine& engine, std::string container, json::object resources,
                                                         Deadline deadline);
 Task<Result<ContainerDetails>> inspect_container(Engine& engine, std::string container, Deadline deadline);
-// All that bear every one of these labels, running or not.
+// All containers with all of these labels, running or not.
 Task<Result<std::vector<ContainerSummary>>> list_containers(Engine& engine, LabelMap labels, Deadline deadline);
 // Whether there is something at this path of a container that need not run; a link counts, wherever it leads.
 Task<Result<bool>> has_path(Engine& engine, std::string container, std::string path, Deadline deadline);
@@ -68,8 +68,8 @@ Task<Result<std::string>> commit_container(Engine& engine, std::string container
                                            std::string tag, json::object config, Deadline deadline);
 // `unsupported` where it would take the engine a second to answer.
 Task<Result<ContainerStats>> container_stats(Engine& engine, std::string container, Deadline deadline);
-// How often the engine saw the kernel end a process of the container for want of memory, up to a moment of the engine's
-// clock. It remembers the last few hundred events of all containers, so this is a lower bound.
+// How often the engine saw the OOM killer kill a process of the container, up to a time of the engine's clock. The
+// engine remembers the last few hundred events of all containers, so this is a lower bound.
 Task<Result<std::uint64_t>> count_oom_events(Engine& engine, std::string container, std::string until,
                                              Deadline deadline);
 

@@ -1,7 +1,7 @@
-// Demultiplexer: tells stdout from stderr in the stream of an attached container. No I/O.
+// Demultiplexer: separates stdout and stderr in the stream of an attached container. No I/O.
 //
-// The engine puts 8 bytes before each piece: the stream's number, three zeros, and the length, big-endian. Bytes may
-// be split anywhere, in the middle of those eight too.
+// The engine puts 8 bytes before each piece: the stream's number, three zeros, and the length, big-endian. Bytes may be
+// split anywhere, even in the middle of those eight.
 #pragma once
 
 #include <array>

@@ -97,7 +97,7 @@ Task<Status> ImageDeriver::make_in(std::string name, std::string mark, const Ima
                                    ImageLayout layout, Cleanup& cleanup, Deadline deadline) {
   json::object body;
   body["Image"] = base.id;
-  // Never started; engines want to know all the same what would be.
+  // It is never started, but engines require a command.
   body["Entrypoint"] = json::array{agent_in_sandbox};
   body["Cmd"] = json::array{"init"};
   body["Labels"] = json::object{{labels::deriving_owner, instance_.value}, {labels::deriving, mark}};

@@ -1,8 +1,8 @@
 // ImageDeriver: how the agent gets into a sandbox without a path of the engine's host and despite the read-only root.
 //
-// Once for each base image, agent and layout: a container is made of the base image and never started, the agent is
-// unpacked in it, and it is committed under a tag that says what is inside. The commit is the last step, so a tag that
-// is there is complete.
+// Once for each base image, agent and layout: a container is created from the base image and never started, the agent
+// is unpacked in it, and it is committed under a tag that identifies the content. The commit is the last step, so an
+// existing tag is complete.
 #pragma once
 
 #include <boost/asio/thread_pool.hpp>
@@ -26,7 +26,7 @@ class ImageDeriver {
   // The reference of the derived image. Those who ask for the same one at the same time share one effort.
   Task<Result<std::string>> derive(const ImageDetails& base, const SandboxSpec& spec, Deadline deadline);
 
-  // Somebody removed the image: derive it again when asked.
+  // The image was removed: derive it again at the next request.
   void forget(const std::string& reference) { known_.erase(reference); }
 
  private:

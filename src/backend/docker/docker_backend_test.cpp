@@ -1,4 +1,4 @@
-// The backend against an engine in memory, which fails where a test tells it to.
+// The backend with an in-memory engine that fails where a test requests it.
 #include "backend/docker/docker_backend.hpp"
 
 #include <gtest/gtest.h>
@@ -543,7 +543,7 @@ TEST_F(BackendOverFakeEngine, Recover_TakesUpTheLivingRemovesTheDeadAndLeavesThe
     if (living->empty()) co_return;
     Enclosure& enclosure = *living->front();
     EXPECT_EQ(enclosure.id().value, "sb1");
-    // As they are now, not as they were when it was made.
+    // The current limits, not those at its creation.
     EXPECT_EQ(enclosure.spec().limits.memory, mib(64));
     EXPECT_EQ(enclosure.spec().limits.cpus, 0.25);
     EXPECT_EQ(enclosure.spec().limits.pids, 99u);
@@ -551,7 +551,7 @@ TEST_F(BackendOverFakeEngine, Recover_TakesUpTheLivingRemovesTheDeadAndLeavesThe
     EXPECT_TRUE(written);
     const std::string heard = co_await read_all(enclosure.channel(), 1);
     EXPECT_EQ(heard, "x");
-    // What this process holds is not taken up twice.
+    // A sandbox that this process holds is not taken over twice.
     auto again = co_await made->recover(soon());
     EXPECT_TRUE(again && again->empty());
     living->clear();

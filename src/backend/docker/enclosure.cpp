@@ -22,7 +22,7 @@ bool same_resources(const Limits& a, const Limits& b) {
   return a.memory == b.memory && a.cpus == b.cpus && a.pids == b.pids;
 }
 
-// What the engine said, without the call that it was said to.
+// The engine's message, without the call that it belongs to.
 std::string without_call(const std::string& message) {
   const auto end = message.find(": ");
   return end == std::string::npos ? message : message.substr(end + 2);
@@ -152,7 +152,7 @@ Task<Result<Evidence>> DockerEnclosure::evidence() {
   std::string until = details->finished_at;
   if (details->is_running) {
     auto stats = co_await container_stats(*engine_, parts_.container, deadline);
-    if (!stats) co_return evidence;  // an old engine; what the agent counts inside has to do
+    if (!stats) co_return evidence;  // an old engine; the agent's own counts must suffice
     if (stats->memory_peak > 0) evidence.memory_peak = Bytes{stats->memory_peak};
     until = stats->read_at;
   }

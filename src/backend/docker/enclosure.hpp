@@ -38,7 +38,7 @@ struct ContainerParts {
   std::string container;  // the engine's id of it
 };
 
-// The reaper goes on with a removal that failed, once the enclosure is gone.
+// The reaper continues a failed removal after the enclosure is gone.
 std::unique_ptr<Enclosure> create_enclosure(std::shared_ptr<Reaper> reaper, ContainerParts parts,
                                             http::Upgrade attached, HeldId held);
 

@@ -47,7 +47,7 @@ bool is_accepted(const Call& call, unsigned status) {
   return std::ranges::find(call.accepts, status) != call.accepts.end();
 }
 
-// What a line of a pull or a build says about failure; empty when it does not.
+// The error in a line of a pull or a build; empty if there is none.
 std::string failure_in(const json::value& line) {
   const std::string detail = json::text(json::find(line, "errorDetail", "message"));
   return detail.empty() ? json::text(json::find(line, "error")) : detail;
@@ -145,7 +145,7 @@ Task<Result<http::Upgrade>> Engine::call_upgrade(Call call, Deadline deadline) {
 
 Task<Result<ApiVersion>> Engine::api_version(Deadline deadline) {
   if (version_) co_return *version_;
-  // Without a version in the path, this answers whatever the engine's age.
+  // Without a version in the path, an engine of any age responds to this.
   Call call;
   call.method = "GET";
   call.path = "/version";

@@ -1,5 +1,5 @@
-// Engine: one Docker engine, spoken to over HTTP. It finds the API version, sends calls, and turns every answer that a
-// call does not accept into an Error that names method, path, status and the engine's own words.
+// Engine: a client of one Docker engine, over HTTP. It finds the API version, sends calls, and turns every response
+// that a call does not accept into an Error with method, path, status and the engine's message.
 #pragma once
 
 #include <initializer_list>
@@ -42,15 +42,16 @@ class Engine {
   // invalid_argument, 404 not_found, 409 already_exists, and so on.
   Task<Result<Answer>> call(Call call, Deadline deadline);
 
-  // The same for an answer that is a sequence of JSON values, one a line: each goes to `line`, whose error ends it.
-  // An engine reports what fails on the way in such a line, with status 200 long said; that too becomes an error.
+  // The same for a response that is a sequence of JSON values, one per line: each is passed to `line`, whose error ends
+  // it. An engine reports failures during the work in such a line, after it has sent status 200; they become errors,
+  // too.
   using LineSink = std::function<Status(const json::value& line)>;
   Task<Status> call_lines(Call call, LineSink line, Deadline deadline);
 
   // The same for a call that turns the connection into a raw stream.
   Task<Result<http::Upgrade>> call_upgrade(Call call, Deadline deadline);
 
-  // The version spoken with this engine; asked for once.
+  // The version used with this engine; requested once.
   Task<Result<ApiVersion>> api_version(Deadline deadline);
 
  private:
@@ -64,9 +65,8 @@ class Engine {
 // The error for an answer that is not accepted.
 Error engine_error(const Call& call, unsigned status, std::string_view body);
 
-// What a call has failed with that made sense when it was sent: the engine is in trouble, or what it was about went
-// away meanwhile. That is `unavailable`, and may pass. A deadline that has passed, and what the engine cannot do at
-// all, stay what they are.
+// The error of a call that was valid when it was sent: the engine is in trouble, or the object of the call disappeared
+// meanwhile. That is `unavailable` and may pass. A passed deadline and unsupported features keep their codes.
 Error as_trouble_of_engine(Error error);
 
 }  // namespace cloche::docker

@@ -6,7 +6,7 @@ namespace cloche::docker {
 
 namespace {
 
-// "name=seccomp,profile=default"; an unconfined profile is none.
+// "name=seccomp,profile=default"; an unconfined profile does not count.
 bool means_seccomp(const std::string& option) {
   return option.find("seccomp") != option.npos && option.find("unconfined") == option.npos;
 }

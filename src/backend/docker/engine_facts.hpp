@@ -41,7 +41,7 @@ struct MissingWall {
 };
 std::vector<MissingWall> missing_walls(const EngineFacts& facts, std::string_view runtime);
 
-// `unsupported`, with every missing wall named, unless there is none.
+// `unsupported` with all missing protections, unless there are none.
 Status check_walls(const EngineFacts& facts, std::string_view runtime);
 
 }  // namespace cloche::docker

@@ -17,7 +17,7 @@ Result<std::string> to_event_time(std::string_view rfc3339) {
     nanoseconds = rest.substr(0, digits);
     rest.remove_prefix(digits);
   }
-  // The engine speaks of UTC; anything else is not its own.
+  // The engine uses UTC; anything else does not come from it.
   if (rest != "Z" || nanoseconds.size() > 9)
     return fail(ErrorCode::protocol, "invalid UTC time: '" + text.substr(0, 40) + "'");
   nanoseconds.resize(9, '0');

@@ -1,4 +1,4 @@
-// What `cloche doctor` says of a Docker engine. Pure.
+// The report of `cloche doctor` about a Docker engine. Pure.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 namespace cloche::docker {
 
 std::vector<Finding> unreachable_findings(const Error& error);
-// What came of starting a sandbox with a runtime. `needed`: without it no sandbox can be made by default.
+// The result of starting a sandbox with a runtime. `needed`: without it no sandbox can be created by default.
 Finding runtime_finding(const std::string& runtime, const Status& started, bool needed);
 std::vector<Finding> engine_findings(const EngineFacts& facts, ApiVersion api, const http::Endpoint& endpoint);
 

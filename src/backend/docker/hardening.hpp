@@ -1,5 +1,4 @@
-// Hardening: from a spec to what the engine is told about the container. Pure, so that every wall can be tested by
-// looking at it.
+// Hardening: from a spec to the configuration of the container. Pure, so that tests can inspect every protection.
 #pragma once
 
 #include <string>
@@ -34,8 +33,8 @@ json::object resource_limits(const Limits& limits, std::string_view runtime);
 // for is enforced inside.
 std::int64_t engine_pids(std::uint32_t pids, std::string_view runtime);
 
-// A volume that an image declares would be a writable place without any limit. An empty read-only tmpfs goes over each
-// of them; `unsupported` for one where that would hide what the sandbox stands on.
+// A volume that an image declares would be writable without any limit. Each is covered by an empty read-only tmpfs;
+// `unsupported` for one where that would hide what the sandbox needs.
 Status check_volumes(const std::vector<std::string>& volumes);
 
 // True for a warning that a limit is not enforced. Unknown words are taken for that.

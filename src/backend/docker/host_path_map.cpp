@@ -9,7 +9,7 @@ std::string_view without_end_slash(std::string_view path) {
   return path;
 }
 
-// What of `path` lies below `place`, with its leading slash; or nothing at all when it lies elsewhere.
+// The part of `path` below `place`, with its leading slash; nothing if it is not below it.
 bool lies_below(std::string_view path, std::string_view place, std::string_view& rest) {
   if (!path.starts_with(place)) return false;
   rest = path.substr(place.size());

@@ -53,7 +53,7 @@ Task<Status> pull_image(Engine& engine, ImageReference reference, Progress progr
   Call call;
   call.method = "POST";
   call.path = "/images/create";
-  // Without a tag the engine would pull all there are.
+  // Without a tag the engine would pull all tags.
   call.query = {{"fromImage", reference.repository}, {"tag", reference.tag}};
   call.accepts = {200};
   call.patience = transfer_patience;

@@ -16,7 +16,7 @@ struct ImageDetails {
   std::map<std::string, std::string> labels;
 };
 
-// What a pull or a build is at.
+// The progress of a pull or a build.
 using Progress = std::function<void(std::string_view line)>;
 
 struct BuildSettings {
@@ -29,7 +29,7 @@ struct BuildSettings {
 
 // `not_found` when the engine does not have it.
 Task<Result<ImageDetails>> inspect_image(Engine& engine, std::string image, Deadline deadline);
-// `not_found` when the registry does not have it or lets nobody see it.
+// `not_found` if the registry does not have it or denies access.
 Task<Status> pull_image(Engine& engine, ImageReference reference, Progress progress, Deadline deadline);
 // An image of one layer, whose files are in the tar archive.
 Task<Status> import_image(Engine& engine, ImageReference reference, std::string archive, Deadline deadline);

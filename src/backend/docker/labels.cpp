@@ -42,7 +42,7 @@ Result<LabelMap> for_sandbox(const SandboxSpec& spec, const SandboxId& id, const
                   "invalid label name '" + name + "': names starting with cloche. are reserved");
     }
   }
-  // The engine is told everything in JSON, which knows no other bytes: it would change them without a word.
+  // Everything is sent to the engine as JSON, which has no other bytes: it would change them silently.
   if (!read_spec(write_spec(spec)))
     return fail(ErrorCode::invalid_argument, "paths and labels must be UTF-8 for the docker backend");
   all[app] = "cloche";

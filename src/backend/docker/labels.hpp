@@ -17,22 +17,23 @@ inline constexpr const char* place = "cloche.place";
 inline constexpr const char* sandbox = "cloche.sandbox";
 inline constexpr const char* created = "cloche.created";
 inline constexpr const char* spec_json = "cloche.spec";
-// On the short-lived container that an image is derived in: whose it is, and which one.
+// On the short-lived container that an image is derived in: its owner and the image.
 inline constexpr const char* deriving_owner = "cloche.deriving.owner";
 inline constexpr const char* deriving = "cloche.deriving";
 inline constexpr const char* former_deriving = "cloche.deriving.instance";  // before owners had ids
-// On derived images: that they are, and the checksum of the agent in them, so that old ones can be told and removed.
+// On derived images: that they are derived, and the checksum of the agent in them, so that old ones can be found and
+// removed.
 inline constexpr const char* derived = "cloche.derived";
 inline constexpr const char* agent = "cloche.agent";
 
 // All labels of a sandbox's container. `invalid_argument` when the spec's own labels use our names.
 Result<LabelMap> for_sandbox(const SandboxSpec& spec, const SandboxId& id, const InstanceId& of);
 
-// What tells this owner's sandboxes from everything else.
+// The labels that identify this owner's sandboxes.
 LabelMap of_owner(const InstanceId& id);
 
-// Whose container this is, a sandbox's or one that an image is derived in. Of what was made before owners had ids, the
-// name of the instance. Empty when it is none of Cloche's.
+// The owner of a container of a sandbox or of a derivation. For containers from before owners had ids, the name of the
+// instance. Empty if it is not a container of Cloche.
 std::string owner_of(const LabelMap& borne);
 
 // The spec in a label, and back. A spec holds no secret.

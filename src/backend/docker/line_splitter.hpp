@@ -18,7 +18,7 @@ class LineSplitter {
   // `limit_reached` when a line is too long.
   Result<std::optional<std::string>> next(std::string_view& bytes);
 
-  // What came after the last line's end.
+  // The bytes after the last line break.
   std::string take_rest() { return std::exchange(line_, {}); }
 
  private:

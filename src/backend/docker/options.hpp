@@ -17,8 +17,8 @@ enum class PullPolicy {
 
 struct DockerOptions {
   std::string host = "unix:///var/run/docker.sock";  // or tcp://host:port
-  std::string certificates;  // directory of ca.pem, cert.pem and key.pem; with it a tcp host is spoken to over TLS
-  InstanceId instance;       // goes into labels: letters, digits, '-', '_' and '.'
+  std::string certificates;  // directory of ca.pem, cert.pem and key.pem; if set, a tcp host is used with TLS
+  InstanceId instance;       // used in labels: letters, digits, '-', '_' and '.'
   std::string agent_path;    // the static agent on this machine; read when first needed
   docker::HostPathMap host_path_map;
   PullPolicy pull = PullPolicy::if_missing;
@@ -30,7 +30,7 @@ DockerOptions docker_options_from_environment();
 
 namespace docker {
 
-// Where options say that the engine is. `invalid_argument` or `unsupported` for what is no such place.
+// The address of the engine from the options. `invalid_argument` or `unsupported` if it is invalid.
 Result<http::Endpoint> engine_endpoint(const DockerOptions& options);
 
 // Refuses an instance, a prefix or a map that could not be used later.

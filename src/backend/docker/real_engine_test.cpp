@@ -1,4 +1,4 @@
-// The backend on a real engine, with every runtime that the engine has. A small static program stands in for the agent.
+// The backend with a real engine and every runtime that the engine has. A small static program replaces the agent.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -103,7 +103,7 @@ TEST_P(OnEveryRuntime, Walls_AreUp) {
                     "63\n= 0");
     co_await expect("rm /workspace/big; ulimit -c", "0\n= 0");
     co_await expect("hostname", "sandbox\n= 0");
-    if (is_gvisor()) co_return;  // it has its own kernel, and tells less of it
+    if (is_gvisor()) co_return;  // it has its own kernel and reports less about it
     co_await expect("grep -E 'NoNewPrivs|Seccomp:' /proc/self/status | cut -f2", "1\n2\n= 0");
     co_await expect("cat /proc/1/environ 2>/dev/null | wc -c", "0\n= 0");
   });

@@ -15,21 +15,21 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto time_in_passing = 15s;
-// For one that has resisted before.
+// For one whose removal has failed before.
 constexpr auto time_to_retry = 5s;
 constexpr auto time_in_background = 30s;
 // An engine that is gone for longer is not waited for; what was to be removed is remembered.
 constexpr auto absence_of_the_engine = 5s;
 // More are left to `recover` of the next process.
 constexpr std::size_t most_left = 4096;
-// How long an engine may go on making a container after we have stopped listening.
+// How long an engine may continue to create a container after we have stopped listening.
 constexpr auto late_arrival = 10s;
 constexpr auto between_tries = 100ms;
-// The same of a process before us. The end of this one waits for it, so it is no longer than a busy engine needs.
+// The same for an earlier process. The end of this process waits for it, so it is no longer than a busy engine needs.
 constexpr auto stray_arrival = 3s;
 constexpr auto check_interval = 500ms;
 
-// Removes all that bear the label, and says how many that were.
+// Removes all containers with the label and returns their number.
 Task<Result<std::size_t>> sweep(std::shared_ptr<Engine> engine, std::string label, std::string value,
                                 Deadline deadline) {
   LabelMap wanted;
@@ -43,7 +43,7 @@ Task<Result<std::size_t>> sweep(std::shared_ptr<Engine> engine, std::string labe
 
 }  // namespace
 
-// Those that could not be removed in time, until the engine is seen again.
+// Those that could not be removed in time, until the engine responds again.
 struct Reaper::Left {
   std::map<std::string, std::string> labels;  // by their values
   UnremovedList unremoved;                    // of the same values
@@ -204,7 +204,7 @@ Cleanup::~Cleanup() {
 }
 
 Task<> Cleanup::run() {
-  // Without an answer there is nothing to wait for that would surely come.
+  // Without a response there is nothing that is certain to arrive.
   if (arrival_ == Reaper::Arrival::late) co_return;
   auto work = [engine = reaper_->engine(), label = label_, value = value_] {
     return sweep(engine, label, value, Deadline::after(time_in_passing));

@@ -14,7 +14,7 @@ namespace cloche::docker {
 // Removes the container and returns once the engine does not know it any more. Goes on trying until the deadline.
 Task<Status> remove_for_good(std::shared_ptr<Engine> engine, std::string container, Deadline deadline);
 
-// Owns the removals that nobody waits for. Their tasks do not heed a cancellation: whoever cancels does not want the
+// Owns removals that run in the background. Their tasks ignore cancellation: a caller that cancels does not want the
 // containers either.
 class Reaper {
  public:
@@ -26,23 +26,23 @@ class Reaper {
 
   const std::shared_ptr<Engine>& engine() const { return engine_; }
 
-  // Removes what bears the label; goes on trying for a while, and once more when the engine is back. `late`: the
-  // container may turn up only after a while, or never.
+  // Removes containers with the label; retries for a while, and again when the engine is back. `late`: the container
+  // may appear only after a while, or never.
   enum class Arrival { certain, late };
   void remove_labelled(std::string label, std::string value, Arrival arrival);
 
-  // What an earlier process asked for and did not live to hear of may still turn up. Looks for it for some seconds:
-  // removes what bears all of these labels, was never started and is held by nobody here.
+  // A container that an earlier process requested without seeing the response may still appear. Searches for some
+  // seconds: removes containers with all of these labels that were never started and are not held here.
   using IsHeld = std::function<bool(const LabelMap& labels)>;
   void remove_strays(LabelMap labels, IsHeld is_held);
 
-  // What bears the label could not be removed just now, and is tried again by and by.
+  // A container with the label could not be removed now; the removal is retried later.
   void remember(std::string label, std::string value, std::string why);
 
-  // The engine is there: what could not be removed can be now.
+  // The engine responds: what could not be removed before can be removed now.
   void engine_answers();
 
-  // Those that could not be removed, by the label's value.
+  // Containers that could not be removed, by the label's value.
   std::vector<Unremoved> unremoved() const;
   // Tries those again whose time has come.
   Task<> retry();
@@ -55,8 +55,8 @@ class Reaper {
   TaskGroup tasks_;
 };
 
-// Registered before a container is asked for: removes what bears the label, unless told to keep it. By label and not by
-// name, since a name may turn out to be somebody else's.
+// Registered before a container is requested: removes containers with the label, unless it is told to keep them. By
+// label and not by name, because a name may already belong to another container.
 class Cleanup {
  public:
   Cleanup(std::shared_ptr<Reaper> reaper, std::string label, std::string value);
@@ -65,7 +65,7 @@ class Cleanup {
   // Armed still, as after a cancellation: leaves the work to the reaper.
   ~Cleanup();
 
-  // The engine's answer is there: it has made the container, or will not. Until then one may still turn up.
+  // The engine has responded: it has created the container, or will not. Until then one may still appear.
   void answered() { arrival_ = Reaper::Arrival::certain; }
   void keep() { armed_ = false; }
   // Does it now, if it can be done now; else it is still armed. Not cancellable.

@@ -1,4 +1,4 @@
-// From a number of cpus to the quota and the period that the kernel is told.
+// From a number of CPUs to the quota and the period of the kernel.
 //
 // Within a period, a sandbox that has used its quota stands still until the next one. The kernel's usual period of
 // 100 ms makes a run of 2 ms wait for 30 ms and more; with 10 ms nothing waits longer than that. The kernel hands the

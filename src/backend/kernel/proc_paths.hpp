@@ -1,11 +1,11 @@
-// Paths of /proc and /sys that tell of the host, or change it.
+// Paths of /proc and /sys that show or change the host.
 #pragma once
 
 #include <array>
 
 namespace cloche {
 
-// Not seen at all.
+// Hidden completely.
 inline constexpr std::array masked_paths = {"/proc/acpi",
                                             "/proc/asound",
                                             "/proc/interrupts",

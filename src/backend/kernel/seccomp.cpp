@@ -71,8 +71,7 @@ constexpr std::string_view architecture = "SCMP_ARCH_AARCH64";
 
 // Flags of clone(2) that make a namespace.
 constexpr std::uint64_t namespace_flags = 0x7E02'0000;
-// What `setarch` and old binaries ask for: the plain Linux, 32 bits of uname, no randomised addresses; and the
-// question.
+// Values used by `setarch` and old binaries: plain Linux, 32-bit uname, no randomised addresses; and the query.
 constexpr std::uint64_t harmless_personalities[] = {0x0, 0x8, 0x2'0000, 0x2'0008, 0xffff'ffff};
 constexpr std::uint64_t af_vsock = 40;  // would reach the host of a virtual machine
 

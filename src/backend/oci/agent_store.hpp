@@ -17,7 +17,7 @@ class AgentStore {
     std::string path;
     std::string digest;
   };
-  // The copy of the agent as it is now; made when it is not there. not_found names what is missing.
+  // The copy of the current agent; created if it does not exist. not_found names what is missing.
   Result<Copy> ensure();
 
  private:

@@ -14,7 +14,7 @@ namespace cloche::oci {
 
 namespace {
 
-// For one sandbox of several, so that a start is not held up by one that resists.
+// For one sandbox of several, so that one that cannot be removed does not delay the start.
 constexpr std::chrono::seconds former_patience{5};
 
 Result<std::vector<std::string>> list_if_there(const std::string& directory) {

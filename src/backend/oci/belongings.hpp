@@ -1,4 +1,4 @@
-// What on this host carries the id of an owner, and its removal: for owners that no living process is.
+// What has the id of an owner on this host, and its removal: for owners without a running process.
 #pragma once
 
 #include <vector>

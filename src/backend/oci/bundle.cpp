@@ -26,8 +26,8 @@ json::object mount(std::string_view target, std::string_view type, std::string_v
   return {{"destination", target}, {"type", type}, {"source", source}, {"options", std::move(options)}};
 }
 
-// A file system in memory counts against the sandbox's memory too; its own limit is what a program meets first. Inodes
-// are memory that the size does not count: one for each 4 KiB is plenty.
+// An in-memory file system also counts against the sandbox's memory; programs reach its own limit first. Inodes use
+// memory that the size does not count: one per 4 KiB is plenty.
 json::object tmpfs(std::string_view target, Bytes size, std::initializer_list<std::string_view> more) {
   json::array options = strings({"nosuid", "nodev"});
   options.emplace_back("size=" + std::to_string(size.count));

@@ -1,4 +1,4 @@
-// The bundle: what a runtime is told about a sandbox (config.json of the OCI runtime specification). No I/O.
+// The bundle: the description of a sandbox for a runtime (config.json of the OCI runtime specification). No I/O.
 #pragma once
 
 #include <boost/json/object.hpp>

@@ -49,14 +49,14 @@ Status Cgroup::kill_all(Deadline deadline) const {
       UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
       if (fd) victims.push_back({pid, std::move(fd)});
     }
-    // Who is listed still is the one behind the descriptor: no number was given to a stranger in between.
+    // A process that is still listed is the one behind the descriptor: its pid was not reused in between.
     CLOCHE_TRY(const auto still, processes());
     for (const Victim& victim : victims) {
       if (std::ranges::binary_search(still, victim.pid)) {
         ::syscall(SYS_pidfd_send_signal, victim.fd.get(), SIGKILL, nullptr, 0);
       }
     }
-    // At one stroke where the kernel can, so that nothing forks faster than it is killed (Linux 5.14).
+    // In one step if the kernel supports it, so that nothing forks faster than it is killed (Linux 5.14).
     for (const CgroupPlace& place : places_) {
       if (place.version == CgroupVersion::v2) (void)write_control(place.directory + "/cgroup.kill", "1");
     }
@@ -66,7 +66,7 @@ Status Cgroup::kill_all(Deadline deadline) const {
       if (left.empty()) return {};
       return fail(ErrorCode::timeout, "processes " + name_all(left) + " of the sandbox were killed but have not ended");
     }
-    // A process that hangs in the kernel is listed for long; there is no event for that.
+    // A process that hangs in the kernel stays listed for long; there is no event for that.
     if (victims.empty()) std::this_thread::sleep_for(1ms);
   }
 }

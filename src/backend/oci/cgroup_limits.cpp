@@ -1,4 +1,4 @@
-// What a sandbox may use: written to its cgroup, read back, taken back as a whole when one value does not hold.
+// The limits of a sandbox: written to its cgroup, read back, and reverted as a whole if one value is not accepted.
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ Status make_room_v2(const std::string& directory, std::uint64_t limit) {
   };
   CLOCHE_TRY(const std::uint64_t before, used());
   if (before <= limit) return {};
-  // Page cache goes when asked to (Linux 5.19); what cannot go is told below.
+  // Page cache is released on request (Linux 5.19); what cannot be released is reported below.
   (void)write_control(directory + "/memory.reclaim", std::to_string(before - limit));
   CLOCHE_TRY(const std::uint64_t after, used());
   if (after <= limit) return {};
@@ -78,8 +78,8 @@ Status add_memory(const CgroupPlace& place, Bytes memory, std::vector<Setting>& 
   return {};
 }
 
-// What was not used of a period may be used later, up to one period's share (Linux 5.14). The average stays. A burst
-// may never be more than the quota, so it goes before the quota changes.
+// Unused time of a period may be used later, up to one period's share (Linux 5.14). The average stays. A burst must not
+// be more than the quota, so it is cleared before the quota changes.
 void add_cpu(const CgroupPlace& place, double cpus, std::vector<Setting>& settings) {
   const CpuShare share = cpu_share(cpus);
   const std::string quota = std::to_string(share.quota_us);

@@ -1,8 +1,8 @@
 // Draft: a directory that is being filled and gets its real name when it is complete.
 //
-// It is locked while its maker lives. One that can be locked by somebody else was left by a crash, and whoever makes
-// the next draft in the same place removes it: servers that share a store clean up for each other, and never while the
-// other one is at work.
+// It is locked while its creator is alive. A draft that another process can lock was left by a crash, and the creator
+// of the next draft in the same directory removes it: servers that share a store clean up for each other, and never
+// while the other one is using it.
 #pragma once
 
 #include <sys/types.h>

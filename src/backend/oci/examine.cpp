@@ -32,7 +32,7 @@ Finding examine_cgroups(const Host& host) {
   return {"cgroups", Level::good, std::move(detail), {}};
 }
 
-// Not only looks: makes a cgroup and limits it, as a sandbox would.
+// Does not only check: creates a cgroup and limits it, as a sandbox would.
 Finding examine_limits(const Host& host) {
   if (!host.cgroups()) return {"limits", Level::missing, "no cgroups", "see cgroups"};
   const Cgroup cgroup = host.cgroups()->at("examination-" + std::to_string(::getpid()));

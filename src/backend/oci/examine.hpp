@@ -1,4 +1,4 @@
-// What this host can and cannot do for sandboxes, and what to do about it: the embedded backend's part of `doctor`.
+// What this host can and cannot do for sandboxes, and what to do about it: the oci backend's part of `doctor`.
 #pragma once
 
 #include <vector>

@@ -62,7 +62,7 @@ Task<Result<std::size_t>> FifoChannel::read_some(std::span<char> into) {
                                                              asio::redirect_error(asio::use_awaitable, error));
   if (error == asio::error::eof) {
     agent_gone_ = true;
-    // A write may wait for room that nobody will make.
+    // A write may wait for room that never becomes free.
     boost::system::error_code ignored;
     to_agent_.cancel(ignored);
     co_return 0;

@@ -20,10 +20,10 @@ struct FifoEnds {
 };
 
 Status make_fifos(const std::string& to_agent, const std::string& from_agent);
-// What the agent gets as stdin and stdout.
+// The agent's stdin and stdout.
 Result<FifoEnds> open_agent_ends(const std::string& to_agent, const std::string& from_agent);
-// What the server talks through. The end of file comes when the last process of the sandbox is gone. Without an agent
-// writing goes nowhere: the server's own end counts as a reader, so that no SIGPIPE can end the server.
+// The server's ends. The end of file comes when the last process of the sandbox is gone. Without an agent, writes are
+// lost: the server's own end counts as a reader, so that SIGPIPE cannot end the server.
 Result<FifoEnds> open_server_ends(const std::string& to_agent, const std::string& from_agent);
 
 class FifoChannel final : public Channel {

@@ -21,12 +21,12 @@ Result<std::string> read_file(const std::string& path, Bytes most = mib(4));
 Status write_file(const std::string& path, std::string_view content, mode_t mode);
 // The same, but who looks sees the old content or the new one, also after a crash.
 Status write_file_atomically(const std::string& path, std::string_view content, mode_t mode);
-// Writes to a control file of the kernel: in one write, to a file that is there already.
+// Writes to a control file of the kernel: in one write, to an existing file.
 Status write_control(const std::string& path, std::string_view value);
 
-// Makes a directory with exactly this mode; one that is there already is left as it is.
+// Creates a directory with exactly this mode; an existing directory is left unchanged.
 Status make_directory(const std::string& path, mode_t mode);
-// With its parents, each of this mode.
+// Including its parents, each with this mode.
 Status make_directories(const std::string& path, mode_t mode);
 
 // The names in a directory, sorted, without "." and "..".

@@ -39,7 +39,8 @@ SandboxFiles Host::files_of(const std::string& id) const {
 }
 
 Status Host::make_shared_directories() const {
-  // 0711: root in a sandbox, nobody to the host, walks through them to its root skeleton, and lists none.
+  // 0711: root in a sandbox, which is an unprivileged user of the host, passes through them to its root skeleton and
+  // cannot list them.
   CLOCHE_CHECK(make_directories(options_.state_dir, 0711));
   CLOCHE_CHECK(make_directories(options_.run_dir, 0711));
   CLOCHE_CHECK(make_directories(parent_of(options_.uid_dir), 0711));

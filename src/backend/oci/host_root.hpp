@@ -15,9 +15,9 @@ struct HostRootUser {
   std::string hostname;
 };
 
-// /usr and, as this host has them, /bin, /sbin and /lib*; a generated /etc, and of the host's /etc what programs cannot
-// do without (the linker's cache, alternatives, certificates, settings of Python, Java and fonts), no more. `host` is
-// empty but in tests: the directory that stands for the host's "/".
+// /usr and, as on this host, /bin, /sbin and /lib*; a generated /etc, and from the host's /etc only what programs need
+// (the linker's cache, alternatives, certificates, settings of Python, Java and fonts). `host` is empty except in
+// tests: the directory that replaces the host's "/".
 Result<RootPlanner> plan_host_root(const HostRootUser& user, const std::string& host = "");
 
 }  // namespace cloche::oci

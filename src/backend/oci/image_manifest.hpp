@@ -1,4 +1,4 @@
-// What an unpacked image says about itself: which layers, in which order, with which digests.
+// What an unpacked image contains: which layers, in which order, with which digests.
 #pragma once
 
 #include <optional>
@@ -27,7 +27,7 @@ Result<UniqueFd> open_in_image(int directory, const std::string& path);
 // An OCI image layout (`oci-layout`, `index.json`, `blobs/`): the image for this machine. Every blob read is checked
 // against its digest.
 Result<ImageDescription> describe_oci_layout(int directory);
-// What `docker save` writes (`manifest.json`). invalid_argument when it holds several images.
+// The format of `docker save` (`manifest.json`). invalid_argument if it contains several images.
 Result<ImageDescription> describe_docker_archive(int directory);
 
 }  // namespace cloche::oci

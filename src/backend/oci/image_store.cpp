@@ -27,7 +27,7 @@ using namespace std::chrono_literals;
 
 constexpr Bytes most_archive = {std::uint64_t{64} << 30};
 
-// One at a time unpacks a source; whoever comes meanwhile waits and then finds it done. Across processes too.
+// One caller at a time unpacks a source; others wait and then find it done. This also works across processes.
 Result<UniqueFd> lock(const std::string& path, const Watch& watch) {
   UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!fd) return fail_errno("open " + path);
@@ -120,7 +120,7 @@ Result<std::string> ImageStore::known_root(const std::string& source) const {
 
 Result<std::string> ImageStore::unpack_once(const std::string& image, Packing packing, const Watch& watch) const {
   struct stat about;
-  // Of a layout it is the index that changes when the image does.
+  // For a layout, the index changes when the image changes.
   const std::string significant = packing == Packing::archive ? image : image + "/index.json";
   if (::stat(significant.c_str(), &about) != 0) return fail_errno("image " + significant);
   const std::string source = name_of_source(image, about);

@@ -1,5 +1,5 @@
-// ImageStore: from what a caller names as an image to a directory with a root file system. What must be unpacked is
-// unpacked once, and is there whole or not at all.
+// ImageStore: from the name of an image to a directory with a root file system. Images that must be unpacked are
+// unpacked once, completely or not at all.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@ class ImageStore {
  public:
   explicit ImageStore(std::string directory);
 
-  // `image` is the absolute path of a directory with a root file system, which is used where it is; of an OCI image
-  // layout directory; or of an archive, as `docker save` writes it or of an OCI layout, compressed or not. not_found
-  // when nothing is there, invalid_argument when it is none of these or not what its digests say.
+  // `image` is the absolute path of a directory with a root file system, which is used in place; of an OCI image layout
+  // directory; or of an archive of `docker save` or of an OCI layout, compressed or not. not_found if it does not
+  // exist, invalid_argument if it is none of these or does not match its digests.
   Result<std::string> root_of(const std::string& image, const Watch& watch) const;
 
  private:

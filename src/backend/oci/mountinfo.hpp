@@ -1,4 +1,4 @@
-// What is mounted where, from the text of /proc/self/mountinfo.
+// The mounts in the text of /proc/self/mountinfo.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct MountedPlace {
   std::string options;  // of the file system itself, separated by commas
 };
 
-// Lines that are none are left out.
+// Invalid lines are skipped.
 std::vector<MountedPlace> parse_mountinfo(std::string_view text);
 
 // The parts between a character; of "a,,b" the second is empty.

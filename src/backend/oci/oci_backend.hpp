@@ -15,7 +15,7 @@ namespace cloche {
 struct OciOptions {
   std::string state_dir = "/var/lib/cloche";  // images, root skeletons, copies of the agent: may be kept
   std::string run_dir = "/run/cloche";        // what lives: journals, named pipes; must be reachable by all users
-  std::string uid_dir = "/run/cloche/uids";   // who has which uids: one directory for the whole host
+  std::string uid_dir = "/run/cloche/uids";   // the uids in use: one directory for the whole host
   InstanceId instance;
   std::string agent_path;                            // the static agent program
   std::map<std::string, std::string> runtime_paths;  // by name; a name of no known kind adds a runtime

@@ -13,7 +13,7 @@ namespace cloche::oci {
 
 namespace {
 
-// Where programs of a sandbox are looked for, in this order; see ExecSpec.
+// The search path for programs of a sandbox, in this order; see ExecSpec.
 constexpr std::array program_places = {"/usr/local/sbin/", "/usr/local/bin/", "/usr/sbin/",
                                        "/usr/bin/",        "/sbin/",          "/bin/"};
 constexpr const char* own_place = "/.cloche/bin/";

@@ -1,9 +1,9 @@
-// What is mounted for a runtime alone, in a mount namespace that ends with it, so that the host never sees a mount.
+// Mounts for a runtime only, in a mount namespace that ends with it, so that the host never sees them.
 //
-// crun refuses a host whose v2 hierarchy holds a controller beside v1, even when told to leave cgroups alone: the v2
-// mount is hidden from it. Root in a sandbox is nobody on the host, so it cannot walk through a directory closed to
-// others: a source below one is shown at a place that can be reached. And a runtime that is root in a user namespace
-// only cannot make a mount read-only without naming all other restrictions it has, which runsc does not do.
+// crun refuses a host whose v2 hierarchy has a controller in addition to v1, even if it is told to leave cgroups alone:
+// the v2 mount is hidden from it. Root in a sandbox is an unprivileged user of the host, so it cannot pass through a
+// directory that is closed to others: a source below one is bound to a reachable path. And a runtime that is root only
+// in a user namespace cannot make a mount read-only without naming all its other restrictions, which runsc does not do.
 #pragma once
 
 #include <string>
@@ -31,18 +31,18 @@ struct MountStep {
   std::string target;
 };
 
-// True when anybody may walk to the path: each directory above it is open to others.
+// True if every user can reach the path: each directory above it is open to others.
 Result<bool> is_reachable_by_all(const std::string& path);
 // True when something is mounted below the path. A read-only bind mount would not cover that.
 bool has_mounts_below(std::string_view mountinfo, const std::string& path);
 
-// True when the file system that the path is on is mounted noexec. A bind mount of it must be so too.
+// True if the file system of the path is mounted noexec. A bind mount of it must be noexec, too.
 Result<bool> is_noexec(const std::string& path);
 
 // Decides for each source whether it can be used as it is, and collects the steps for those that cannot.
 class Stage {
  public:
-  // `place`: an empty directory that anybody may walk to.
+  // `place`: an empty directory that every user can reach.
   Stage(std::string place, std::string mountinfo);
 
   // The path under which the runtime finds the source.

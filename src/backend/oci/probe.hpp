@@ -16,7 +16,7 @@ namespace cloche::oci {
 // some minutes.
 Result<Runtime> probe_runtime(Host& host, Runtime runtime, const Watch& watch);
 
-// Whether a sandbox like this one can be made here, found out by making one. An image that is not there proves nothing.
+// Whether a sandbox like this one can be created here, determined by creating one. A missing image proves nothing.
 Status prove_sandbox(Host& host, const SandboxSpec& spec, const Watch& watch);
 
 // The runtime of this name, or for "auto" the strongest that is here and passes its probe.

@@ -12,7 +12,7 @@
 namespace cloche::oci {
 
 std::optional<std::uint64_t> parse_start_time(std::string_view stat) {
-  // The program's name is in parentheses and may contain anything, parentheses too.
+  // The program's name is in parentheses and may contain anything, even parentheses.
   const auto end_of_name = stat.rfind(')');
   if (end_of_name == stat.npos) return std::nullopt;
   std::istringstream fields{std::string(stat.substr(end_of_name + 1))};

@@ -21,7 +21,7 @@ struct ProcessIdentity {
 
 // Field 22 of /proc/<pid>/stat, given that file's text; nothing for a process that is gone or a zombie.
 std::optional<std::uint64_t> parse_start_time(std::string_view stat);
-// Of a living process; nothing when it is gone or a zombie.
+// The identity of a living process; nothing if it is gone or a zombie.
 std::optional<ProcessIdentity> identify(pid_t pid);
 ProcessIdentity identify_self();
 bool is_alive(const ProcessIdentity& process);

@@ -29,7 +29,7 @@ struct SandboxRecord {
 };
 
 std::string to_json(const SandboxRecord& record);
-// protocol when the text is no record of this version.
+// protocol if the text is not a record of this version.
 Result<SandboxRecord> parse_record(std::string_view text);
 
 // The file is replaced as a whole.

@@ -33,7 +33,7 @@ Status check_nested(const SourcedMount& inner, const SourcedMount& outer) {
                                                " exists, because " + outer.mount.target + " is mounted too");
 }
 
-// Of the modes only those count that a program meets: runc gives a tmpfs the mode of the directory it covers.
+// Only the modes that a program sees matter: runc gives a tmpfs the mode of the directory it covers.
 Status add_own_places(RootPlanner& root, const std::string& agent) {
   CLOCHE_CHECK(root.add_mount_point("/proc", PathKind::directory, 0555, Links::replace));
   CLOCHE_CHECK(root.add_mount_point("/dev", PathKind::directory, 0755, Links::replace));
@@ -49,7 +49,7 @@ Status add_own_places(RootPlanner& root, const std::string& agent) {
 Status help_with_stat(RootPlanner& root, const std::string& image_root) {
   if (!image_root.empty()) {
     if (path_exists(image_root + "/etc/ld.so.preload")) return {};
-    // Not mounted but copied: it will be taken apart for the new file, and a mount for each of its parts is too dear.
+    // Copied, not mounted: it would have to be split for the new file, and a mount for each part is too expensive.
     CLOCHE_CHECK(root.add_copy("/etc", image_root + "/etc"));
   }
   const std::string library = parent_of(std::string(agent_target)) + "/stat.so";
@@ -95,7 +95,7 @@ Result<RootPlan> plan_root(const SandboxSpec& spec, const std::string& image_roo
   CLOCHE_CHECK(add_own_places(root, agent));
   CLOCHE_CHECK(add_other_names(root, image_root.empty() ? "/" : image_root));
   if (help == Help::with_stat) CLOCHE_CHECK(help_with_stat(root, image_root));
-  // What is inside a file system in memory is made there by the runtime.
+  // The runtime creates what is inside an in-memory file system.
   if (!is_below(spec.work_dir, "/tmp")) {
     CLOCHE_CHECK(root.add_mount_point(spec.work_dir, PathKind::directory, 0755, Links::refuse));
   }

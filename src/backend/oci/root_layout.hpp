@@ -17,11 +17,11 @@ struct SourcedMount {
   PathKind kind = PathKind::directory;
 };
 
-// Looks at the sources; the result is in the order of mounting, outer before inner. not_found for a source that is not
-// there, invalid_argument for one that is neither file nor directory, and for targets that cannot be together.
+// Checks the sources; the result is in the order of mounting, outer before inner. not_found for a missing source,
+// invalid_argument for one that is neither a file nor a directory, and for conflicting targets.
 Result<std::vector<SourcedMount>> look_at_mounts(const std::vector<Mount>& mounts);
 
-// What programs are helped with: see gvisor_stat.c.
+// Help for programs: see gvisor_stat.c.
 enum class Help { none, with_stat };
 
 // `image_root`: empty for the host's own programs. `agent`: a file of Cloche's own, on the skeletons' file system.

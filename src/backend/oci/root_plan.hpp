@@ -53,8 +53,8 @@ class RootPlanner {
   Status add_directory(const std::string& path, mode_t mode = 0755);
   Status add_file(const std::string& path, std::string content, mode_t mode = 0644);
   Status add_link(const std::string& path, std::string target);
-  // Shows `source` of the host; a symbolic link is made again as it is, other things than files and directories are
-  // left out, and so is what is not there.
+  // Shows `source` of the host; a symbolic link is copied, and anything that is not a file or directory or does not
+  // exist is skipped.
   Status add_host_path(const std::string& path, const std::string& source);
   // The same, but as a copy in the skeleton: for what is small, since every mount costs each sandbox time, and with
   // runsc half a dozen threads.

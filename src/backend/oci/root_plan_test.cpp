@@ -135,7 +135,7 @@ TEST_F(RootPlanTest, Python3Alone_IsCalledPythonToo) {
   EXPECT_EQ(link(), "");
   ASSERT_EQ(::symlink("python3.11", (image_ + "/usr/bin/python3").c_str()), 0);
   EXPECT_EQ(link(), "/usr/bin/python3");
-  // A directory that leads out of the image by an absolute link is looked for in the image.
+  // A directory that is an absolute link is resolved inside the image.
   ASSERT_TRUE(make_directories(image_ + "/opt/bin", 0755));
   ASSERT_TRUE(make_directories(image_ + "/usr/local", 0755));
   ASSERT_EQ(::symlink("/opt/bin", (image_ + "/usr/local/bin").c_str()), 0);

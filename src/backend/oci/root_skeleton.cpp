@@ -83,7 +83,7 @@ Result<std::string> ensure_skeleton(const std::string& store, const RootPlan& pl
     if (!made) break;
   }
   if (made && ::rename(draft.path().c_str(), place.c_str()) != 0) made = fail_errno("rename to " + place);
-  // Somebody else may have been quicker with the very same.
+  // Another process may have created the same one first.
   if (!made && !path_exists(place)) return fail(std::move(made).error().at("create root skeleton"));
   return place;
 }

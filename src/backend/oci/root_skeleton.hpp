@@ -7,7 +7,7 @@
 
 namespace cloche::oci {
 
-// The skeleton of this plan below `store`; made when it is not there, whole or not at all.
+// The skeleton of this plan below `store`; created if it does not exist, completely or not at all.
 Result<std::string> ensure_skeleton(const std::string& store, const RootPlan& plan);
 
 }  // namespace cloche::oci

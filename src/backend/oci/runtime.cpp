@@ -49,7 +49,7 @@ Result<std::vector<std::string>> runsc_flags(const std::string& program, Deadlin
       return fail(ErrorCode::unsupported, program + " has no flag " + needed + "; install a newer gVisor");
     }
   }
-  // Not kvm: it hangs where there is no virtualisation to be had.
+  // Not kvm: it hangs if virtualisation is not available.
   const bool has_systrap = end.output.find("systrap") != end.output.npos;
   std::vector<std::string> flags{has_systrap ? "--platform=systrap" : "--platform=ptrace", "--network=none",
                                  "--ignore-cgroups", "--oci-seccomp"};
@@ -60,7 +60,7 @@ Result<std::vector<std::string>> runsc_flags(const std::string& program, Deadlin
   return flags;
 }
 
-// What a runtime printed, as part of an error: one line, no control characters.
+// The output of a runtime as part of an error: one line, no control characters.
 std::string readable(std::string_view output) {
   constexpr std::size_t most = 600;
   std::string text;

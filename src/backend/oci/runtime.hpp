@@ -1,9 +1,8 @@
-// Runtime: a program that puts a process behind walls (crun, runc, runsc), what is special about each, and how it is
-// told to start a sandbox.
+// Runtime: a program that isolates a process (crun, runc, runsc), the properties of each, and how it starts a sandbox.
 //
-// Starting is all that Cloche asks of a runtime. A sandbox ends through its cgroup, and a runtime's own notes are in
-// the sandbox's run directory and go with it: its `delete` would only look for what is gone already (20 ms with crun, a
-// second with runsc).
+// Cloche uses a runtime only to start a sandbox. A sandbox is ended through its cgroup, and a runtime's own state is in
+// the sandbox's run directory and is removed with it: its `delete` would only search for what is already gone (20 ms
+// with crun, a second with runsc).
 #pragma once
 
 #include <cstdint>
@@ -23,13 +22,13 @@
 
 namespace cloche::oci {
 
-// What is special about a kind of runtime.
+// The properties of a kind of runtime.
 struct RuntimeTraits {
   std::string_view name;     // of the kind: crun, runc or runsc
   std::string_view package;  // Debian's
   SeccompDialect seccomp = SeccompDialect::linux_kernel;
   BundleParts::ProcOptions proc = BundleParts::ProcOptions::hide_processes;
-  enum class Cgroups { left_alone, given_ours };  // whether it insists on cgroups of its own: then it is told of ours
+  enum class Cgroups { left_alone, given_ours };  // whether it insists on its own cgroups: then it gets ours
   Cgroups cgroups = Cgroups::left_alone;
   enum class Hybrid { accepts, refuses };  // a v2 hierarchy with controllers beside v1
   Hybrid hybrid = Hybrid::accepts;
@@ -52,8 +51,8 @@ struct Runtime {
   const RuntimeTraits* traits = nullptr;
   std::string program;             // absolute path
   std::vector<std::string> flags;  // before the sub-command, chosen for this version
-  // What the kernel that programs meet cannot do; found out by a probe. Until then the worst is assumed of a kernel of
-  // its own, and nothing of the host's.
+  // What the kernel that programs see cannot do; determined by a probe. Until then the worst is assumed for a kernel of
+  // its own, and nothing for the host's.
   enum class StatFlags { all, not_no_automount };
   StatFlags stat_flags = StatFlags::all;
 };
@@ -71,14 +70,14 @@ struct RuntimeStart {
   std::vector<ResourceLimit> limits;  // of the runtime, and so of the agent
 };
 
-// The runtimes of this host, looked for once.
+// The runtimes of this host, searched once.
 class RuntimeCatalog {
  public:
   // `programs`: configured paths by name. A name that is not a kind of its own is asked for its kind by `--version`.
   explicit RuntimeCatalog(std::map<std::string, std::string> programs);
 
   // By name, or by absolute path. Fails with `unsupported` for an unknown name, and for a program that is missing (with
-  // the places searched and what to install) or lacks a flag.
+  // the searched paths and what to install) or lacks a flag.
   Result<Runtime> find(std::string_view name, Deadline deadline);
 
  private:

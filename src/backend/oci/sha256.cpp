@@ -18,7 +18,7 @@ struct Sha256::State {
 };
 
 Sha256::Sha256() : state_(std::make_unique<State>()) {
-  // OpenSSL fails here for want of memory alone.
+  // OpenSSL fails here only if there is not enough memory.
   if (state_->context == nullptr || EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr) != 1)
     throw std::bad_alloc();
 }

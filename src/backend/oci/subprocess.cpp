@@ -103,7 +103,7 @@ NO_SANITIZE int child_main(void* argument) {
   }
   if (plan.mount_count > 0) {
     if (::unshare(CLONE_NEWNS) != 0) give_up(plan, "leave the mounts");
-    // What the host mounts later is seen; what is mounted here is not.
+    // Later mounts of the host are visible here; mounts made here are not visible to the host.
     if (::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) give_up(plan, "part from the mounts");
     for (std::size_t i = 0; i < plan.mount_count; ++i) do_mount_step(plan, plan.mounts[i]);
   }
@@ -155,7 +155,7 @@ NO_SANITIZE pid_t start_child_in(ChildPlan& plan, int v2_directory) {
 }
 
 #if defined(__SANITIZE_THREAD__)
-constexpr int share_memory = 0;  // the thread sanitizer takes every child for a fork, and marks its memory as one's
+constexpr int share_memory = 0;  // the thread sanitizer takes every child for a fork and marks its memory as its own
 #else
 constexpr int share_memory = CLONE_VM;
 #endif
@@ -275,7 +275,8 @@ Result<int> wait_for(const Child& child, Deadline deadline, const std::string& p
 
 Result<UniqueFd> make_bounded_memory(Bytes most) {
   UniqueFd fd(::memfd_create("cloche-output", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  // Nobody else's: gVisor lets a program open what the agent has open, by /proc, when the file's mode allows it.
+  // Not accessible to others: gVisor lets a program open what the agent has open through /proc if the file's mode
+  // allows it.
   if (!fd || ::fchmod(fd.get(), 0600) != 0 || ::ftruncate(fd.get(), static_cast<off_t>(most.count)) != 0 ||
       ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) != 0) {
     return fail_errno("create a file in memory");

@@ -36,10 +36,11 @@ struct CommandEnd {
 // The environment is a fixed PATH alone. Past the deadline the program is killed and the error is `timeout`.
 Result<CommandEnd> run_command(const Command& command, Deadline deadline);
 
-// A file in memory that takes this much and no more, for the stderr of a program that outlives its starter: nobody need
-// read it, and it cannot grow. Not /dev/null: crun and runsc change the owner of what they get, the device's own.
+// An in-memory file of limited size, for the stderr of a program that outlives its starter: it does not have to be
+// read, and it cannot grow. Not /dev/null: crun and runsc change the owner of what they get, and that would be the
+// device itself.
 Result<UniqueFd> make_bounded_memory(Bytes most);
-// What was written to it so far.
+// The bytes written so far.
 std::string read_bounded_memory(int fd);
 
 }  // namespace cloche::oci

@@ -30,7 +30,7 @@ struct TarReader::State {
   Watch watch;
   Sha256 sum;
   std::uint64_t unpacked = 0;
-  Status trouble;  // of the first reader, told by the second
+  Status trouble;  // of the first reader, reported by the second
   ArchivePtr packed;
   ArchivePtr tar;
 

@@ -19,7 +19,7 @@ namespace cloche::oci {
 struct TarEntry {
   enum class Kind { directory, file, link, hard_link, other };
   Kind kind = Kind::other;
-  std::string name;    // as it stands in the archive
+  std::string name;    // as in the archive
   std::string target;  // of a link or a hard link
   mode_t mode = 0644;
   std::int64_t time = 0;

@@ -15,7 +15,7 @@ namespace cloche::oci {
 struct UidRange {
   static constexpr std::uint32_t size = 65536;
   static constexpr std::uint32_t base =
-      0x7000'0000;  // far from users, from `nobody` and from /etc/subuid's usual ranges
+      0x7000'0000;  // far from users, from `nobody` and from the usual ranges of /etc/subuid
   static constexpr std::uint32_t slots = 4096;
 
   std::uint32_t slot = 0;
@@ -28,7 +28,7 @@ class UidRanges {
  public:
   UidRanges(std::string directory, std::string instance);
 
-  // A range that nobody has. limit_reached when all are taken.
+  // A free range. limit_reached if all are in use.
   Result<UidRange> claim(const std::string& sandbox) const;
   // Gives the range back, if this sandbox of this instance has it.
   Status release(UidRange range, const std::string& sandbox) const;
@@ -37,13 +37,13 @@ class UidRanges {
     UidRange range;
     std::string sandbox;
   };
-  // Those of this instance.
+  // The ranges of this instance.
   Result<std::vector<Claim>> claims() const;
   struct OwnedClaim {
     std::string owner;
     Claim claim;
   };
-  // Those of all instances.
+  // The ranges of all instances.
   Result<std::vector<OwnedClaim>> all_claims() const;
   // How many are taken, by any instance.
   Result<std::uint32_t> taken() const;

@@ -8,8 +8,8 @@
 
 namespace cloche::oci {
 
-// As run_blocking, but also in a task that has been cancelled already. A cancellation stays pending: the caller's next
-// co_await throws as it would have.
+// Like run_blocking, but also in a task that has already been cancelled. A cancellation stays pending: the caller's
+// next co_await throws as it would have.
 template <class Work>
 Task<std::invoke_result_t<Work&>> run_blocking_to_the_end(asio::thread_pool& pool, Work work) {
   const bool throws = co_await asio::this_coro::throw_if_cancelled();

@@ -127,7 +127,7 @@ Status write_map(const std::string& path, const std::string& map) {
 
 Result<UserNamespace> UserNamespace::make(UidRange uids) {
   Holder holder;
-  // Not uid 0 of the sandbox: the owner has power over the namespace from outside, and nothing is to run as it.
+  // Not uid 0 of the sandbox: the owner has power over the namespace from outside, and nothing may run as it.
   CLOCHE_CHECK(holder.start(uids.first() + UidRange::size - 1));
   const std::string map = "0 " + std::to_string(uids.first()) + " " + std::to_string(UidRange::size) + "\n";
   CLOCHE_CHECK(write_map(holder.file("uid_map"), map));

@@ -15,10 +15,10 @@ namespace cloche::oci {
 
 class UserNamespace {
  public:
-  // With the range's uids and gids from 0 on.
+  // With the uids and gids of the range, from 0 on.
   static Result<UserNamespace> make(UidRange uids);
 
-  // For processes of this host, as long as this object lives.
+  // For processes of this host, as long as this object exists.
   std::string path() const;
 
  private:

@@ -1,4 +1,4 @@
-// What a program meets inside a real sandbox, with every runtime of this host.
+// What a program sees inside a real sandbox, with every runtime of this host.
 #include <gmock/gmock.h>
 
 #include <sys/syscall.h>
@@ -153,7 +153,7 @@ TEST_P(Walls, DangerousProcPaths_AreMaskedOrReadOnly) {
     EXPECT_EQ(ask(sandbox, "cat /proc/keys"), "");
     EXPECT_EQ(ask(sandbox, "cat /proc/timer_list"), "");
   }
-  // gVisor mounts a /sys of its own making, whatever it is told.
+  // gVisor always mounts its own /sys.
   if (!is_gvisor()) {
     EXPECT_EQ(ask(sandbox, "list /sys"), ".\n..");
   }

@@ -24,7 +24,7 @@ class FakeEngine {
     std::string state = "created";
     json::object body;
   };
-  // By id. A test may add, change or remove some.
+  // Containers by id. A test may add, change or remove some.
   std::map<std::string, Container> containers;
   std::map<std::string, std::string> images;  // reference to id
   std::string warnings = "null";              // of every creation

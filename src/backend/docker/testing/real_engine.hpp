@@ -1,5 +1,5 @@
-// What tests against a real engine share. They run when CLOCHE_TEST_DOCKER_HOST names one; else each says so in the
-// file that CLOCHE_MISSING_LOG names, and is skipped.
+// Shared parts of tests with a real engine. They run if CLOCHE_TEST_DOCKER_HOST is set; otherwise each test notes that
+// in the file CLOCHE_MISSING_LOG and is skipped.
 #pragma once
 
 #include <gtest/gtest.h>

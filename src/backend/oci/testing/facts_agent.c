@@ -1,4 +1,4 @@
-// Stands in for the agent in tests of the walls: answers one command a line with what it finds inside the sandbox.
+// Replaces the agent in tests of the isolation: answers one command per line with what it finds inside the sandbox.
 // Each answer ends with a line that has a single dot.
 #define _GNU_SOURCE
 #include <dirent.h>

@@ -21,7 +21,7 @@ namespace cloche::oci {
 class ScratchDirectory {
  public:
   ScratchDirectory();
-  // One that somebody else made and removes.
+  // A directory that is created and removed elsewhere.
   explicit ScratchDirectory(std::string path);
   ~ScratchDirectory();
   ScratchDirectory(const ScratchDirectory&) = delete;
@@ -38,7 +38,7 @@ class ScratchDirectory {
 class Workbench {
  public:
   Workbench();
-  // As another process would come to the same place.
+  // Like another process with the same directories.
   Workbench(std::string scratch, std::string instance);
 
   OciOptions options() const;
@@ -63,7 +63,7 @@ class Workbench {
   // Sends a command to the facts agent; its answer without the last line.
   std::string ask(Enclosure& enclosure, const std::string& command);
 
-  // What of this instance is on the host: cgroups, uid ranges, run directories, processes, mounts. Empty when clean.
+  // What this instance has on the host: cgroups, uid ranges, run directories, processes, mounts. Empty if clean.
   std::string leftovers() const;
 
  private:
@@ -90,7 +90,7 @@ T Workbench::run(std::function<Task<T>()> start) {
   return std::move(*result);
 }
 
-// Whether the host has the runtime. A test that cannot run says so, and is counted by whoever set CLOCHE_MISSING_LOG.
+// Whether the host has the runtime. A test that cannot run notes that in CLOCHE_MISSING_LOG and is counted.
 bool has_runtime(const std::string& name);
 void note_missing(const std::string& runtime);
 
