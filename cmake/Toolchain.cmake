@@ -20,7 +20,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
 endif()
 if(CLOCHE_SANITIZE)
-  # Undefined behaviour ends the program: a line in the output of a test that passed is read by nobody.
+  # Undefined behaviour ends the program, because a message in the output of a passing test would go unnoticed.
   add_compile_options(-fsanitize=${CLOCHE_SANITIZE} -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${CLOCHE_SANITIZE})
   if(CLOCHE_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

@@ -1,4 +1,4 @@
-"""A first program for `cloche run`: says where it finds itself."""
+"""A first program for `cloche run`: it prints where it runs."""
 import os
 import socket
 import sys

@@ -1,4 +1,4 @@
-// Destroy on fatal error: a sandbox in which something went badly wrong is not used again.
+// Destroy on fatal error: after a serious failure the sandbox is not used again.
 #include <cloche/manager.hpp>
 #include <cloche/sandbox_container.hpp>
 #include <iostream>
@@ -24,7 +24,7 @@ cloche::CommandResponse grade(cloche::Manager& manager, const std::string& sourc
     cloche::SandboxContainer container(*sandbox, {.language = "python"});
     container.prepare_workdir({{"main.py", source}});
     auto result = container.run_command("python3 main.py", {.timeout = 1s});
-    // Whatever it did until then, it is gone with the sandbox, and the pool makes another one.
+    // Everything that the program did is removed with the sandbox, and the pool creates another one.
     if (result.category == cloche::Category::timeout) {
       manager.destroy("python", sandbox);
     } else {
@@ -55,7 +55,7 @@ int main() {
     example();
     return 0;
   } catch (const std::exception& error) {
-    // Cloche could not do its work, and says why.
+    // Cloche itself failed; the message says why.
     std::cerr << error.what() << "\n";
     return 1;
   }

@@ -1,4 +1,4 @@
-// Direct claim and release: the caller takes a warm sandbox from a pool and gives it back by hand.
+// Direct claim and release: the caller claims a warm sandbox from a pool and releases it explicitly.
 #include <cloche/manager.hpp>
 #include <cloche/sandbox_container.hpp>
 #include <iostream>
@@ -32,9 +32,9 @@ void example() {
   manager.release("python", sandbox);
 
   std::cout << result.out << "category " << to_string(result.category) << ", exit code " << result.exit_code << "\n";
-  // Giving back twice is harmless.
+  // Releasing twice is harmless.
   const bool again = manager.release("python", sandbox) == cloche::Returned::now;
-  std::cout << "given back " << (again ? "twice" : "once") << ", " << manager.stats().at("python").active << " lent\n";
+  std::cout << "released " << (again ? "twice" : "once") << ", " << manager.stats().at("python").active << " leased\n";
 }
 
 }  // namespace
@@ -44,7 +44,7 @@ int main() {
     example();
     return 0;
   } catch (const std::exception& error) {
-    // Cloche could not do its work, and says why.
+    // Cloche itself failed; the message says why.
     std::cerr << error.what() << "\n";
     return 1;
   }
@@ -54,4 +54,4 @@ int main() {
 //
 //   Hello, sandbox!
 //   category success, exit code 0
-//   given back once, 0 lent
+//   released once, 0 leased

@@ -1,4 +1,4 @@
-// File transfer: a file of the host goes in, a program works on it, the result comes out.
+// File transfer: copy a file of the host into a sandbox, process it, and copy the result back.
 #include <cloche/sandbox_manager.hpp>
 #include <cstdlib>
 #include <filesystem>
@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A directory of the host, gone with the object.
+// A directory of the host that is removed with the object.
 class Scratch {
  public:
   Scratch() {
@@ -49,7 +49,7 @@ void example() {
   client.copy_to(scratch.path() / "input.txt", "/workspace/input.txt");
   client.run_command("python3 process.py");
 
-  // A directory, as a whole. What comes out of a sandbox is not trusted: links stay behind, and are named.
+  // Copies a whole directory. Files from a sandbox are not trusted: links are left out and listed.
   const cloche::CopyReport report = client.copy_from("/workspace/results", scratch.path() / "results");
   client.cleanup();
 
@@ -65,7 +65,7 @@ int main() {
     example();
     return 0;
   } catch (const std::exception& error) {
-    // Cloche could not do its work, and says why.
+    // Cloche itself failed; the message says why.
     std::cerr << error.what() << "\n";
     return 1;
   }

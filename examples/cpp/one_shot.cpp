@@ -1,5 +1,5 @@
-// One-shot runs: a sandbox for one program, gone after it. First Cloche's own, then the same by the names of the quiz's
-// code runner, for programs that know those.
+// One-shot runs: a sandbox for one program, which is removed afterwards. First with Cloche's own interface, then with
+// that of CodeQuiz' code runner.
 #include <cloche/coderunner.hpp>
 #include <cloche/runner.hpp>
 #include <filesystem>
@@ -46,7 +46,7 @@ void with_the_quiz(const cloche::Manager& manager) {
 }
 
 void example() {
-  cloche::Manager manager(cloche::ManagerOptions{});  // no pools: each run has a sandbox made for it
+  cloche::Manager manager(cloche::ManagerOptions{});  // no pools: each run gets a new sandbox
   with_cloche(manager);
   with_the_quiz(manager);
 }
@@ -58,7 +58,7 @@ int main() {
     example();
     return 0;
   } catch (const std::exception& error) {
-    // Cloche could not do its work, and says why.
+    // Cloche itself failed; the message says why.
     std::cerr << error.what() << "\n";
     return 1;
   }

@@ -1,4 +1,4 @@
-// Resource limits: what a sandbox may use, what one program may, and how each of them is told apart from the others.
+// Resource limits: limits of a sandbox, limits of one program, and how their outcomes are distinguished.
 #include <cloche/sandbox.hpp>
 #include <iostream>
 
@@ -56,7 +56,7 @@ int main() {
     example();
     return 0;
   } catch (const std::exception& error) {
-    // Cloche could not do its work, and says why.
+    // Cloche itself failed; the message says why.
     std::cerr << error.what() << "\n";
     return 1;
   }

@@ -1,4 +1,4 @@
-// Scoped claims, which is what most programs want: the sandbox goes back by itself, after exceptions too.
+// Scoped claims, the recommended way: the sandbox is released automatically, even after an exception.
 #include <cloche/manager.hpp>
 #include <cloche/sandbox_container.hpp>
 #include <iostream>
@@ -16,7 +16,7 @@ cloche::ManagerOptions python_pool() {
   return options;
 }
 
-// A lease gives back when it goes.
+// The destructor of a lease releases its sandbox.
 void with_a_lease(cloche::Manager& manager) {
   cloche::Lease lease = manager.acquire("python");
   cloche::SandboxContainer container(*lease, {.language = "python"});
@@ -40,9 +40,9 @@ void after_an_exception(cloche::Manager& manager) {
       throw std::runtime_error("the grader failed");
     });
   } catch (const std::runtime_error& error) {
-    std::cout << error.what() << ", and " << manager.stats().at("python").active << " sandboxes are lent\n";
+    std::cout << error.what() << ", and " << manager.stats().at("python").active << " sandboxes are leased\n";
   }
-  // Whoever has the sandbox next finds nothing of the one before.
+  // The next caller finds nothing of the previous one.
   const cloche::Lease lease = manager.acquire("python");
   cloche::Lease next = manager.acquire("python");
   std::cout << "the next one finds " << next->list("/app").entries.size() << " files\n";
@@ -62,7 +62,7 @@ int main() {
     example();
     return 0;
   } catch (const std::exception& error) {
-    // Cloche could not do its work, and says why.
+    // Cloche itself failed; the message says why.
     std::cerr << error.what() << "\n";
     return 1;
   }
@@ -72,5 +72,5 @@ int main() {
 //
 //   5 and 3 make 8
 //   2 to the 70 is 1180591620717411303424
-//   the grader failed, and 0 sandboxes are lent
+//   the grader failed, and 0 sandboxes are leased
 //   the next one finds 0 files

@@ -1,5 +1,5 @@
-// Scripts with secrets and events: an agent's Python runs in a warm sandbox and tells what it finds while it runs. The
-// secret is bound to the claim; it is in no sandbox's configuration, and gone with the lease.
+// Scripts with secrets and events: an agent's Python runs in a warm sandbox and reports events while it runs. The
+// secret is bound to the claim; it is in no sandbox's configuration, and is removed when the lease ends.
 #include <cloche/manager.hpp>
 #include <iostream>
 
@@ -62,7 +62,7 @@ int main() {
     example();
     return 0;
   } catch (const std::exception& error) {
-    // Cloche could not do its work, and says why.
+    // Cloche itself failed; the message says why.
     std::cerr << error.what() << "\n";
     return 1;
   }

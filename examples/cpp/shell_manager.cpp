@@ -1,4 +1,4 @@
-// Sandboxes with a shell, for an agent that works in one over many steps: made, found by id, and deleted.
+// Sandboxes with a shell, for an agent that works in many steps: create a sandbox, find it by id, and delete it.
 #include <cloche/sandbox_manager.hpp>
 #include <iostream>
 
@@ -21,8 +21,8 @@ void example() {
   sandbox.run_command("mkdir project; cd project; name=world; greet() { echo \"Hello, $name!\"; }");
   std::cout << sandbox.run_command("greet; pwd").out;
   const cloche::ShellResult failed = sandbox.run_command("ls nothing-here");
-  std::cout << "exit code " << failed.exit_code << ", " << (failed.err.empty() ? "silently" : "with words on stderr")
-            << "\n";
+  std::cout << "exit code " << failed.exit_code << ", "
+            << (failed.err.empty() ? "silently" : "with a message on stderr") << "\n";
 
   // A command that takes too long is ended; the next one finds a clean shell with the same variables.
   try {
@@ -49,7 +49,7 @@ int main() {
     example();
     return 0;
   } catch (const std::exception& error) {
-    // Cloche could not do its work, and says why.
+    // Cloche itself failed; the message says why.
     std::cerr << error.what() << "\n";
     return 1;
   }

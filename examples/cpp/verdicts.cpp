@@ -1,4 +1,4 @@
-// Test cases with verdicts: a submission is run on each case, and the report says which passed and why others did not.
+// Test cases with verdicts: run a submission on each case; the report says which passed and why others did not.
 #include <cloche/runner.hpp>
 #include <iostream>
 
@@ -64,7 +64,7 @@ int main() {
     example();
     return 0;
   } catch (const std::exception& error) {
-    // Cloche could not do its work, and says why.
+    // Cloche itself failed; the message says why.
     std::cerr << error.what() << "\n";
     return 1;
   }

@@ -1,4 +1,4 @@
-// HTTP to an application in a sandbox that has no network: for graders of web exercises.
+// HTTP requests to an application in a sandbox without a network, for graders of web exercises.
 #include <cloche/manager.hpp>
 #include <cloche/process.hpp>
 #include <cloche/sandbox_container.hpp>
@@ -62,7 +62,7 @@ int main() {
     example();
     return 0;
   } catch (const std::exception& error) {
-    // Cloche could not do its work, and says why.
+    // Cloche itself failed; the message says why.
     std::cerr << error.what() << "\n";
     return 1;
   }

@@ -1,6 +1,6 @@
-// The library for coroutines: a conversation with a program that runs, and another program at the same time.
+// The library for coroutines: a dialogue with a running program, and another program at the same time.
 //
-// Usage: coroutines [DIRECTORY]   where Cloche keeps its things, instead of /var/lib/cloche and /run/cloche
+// Usage: coroutines [DIRECTORY]   the directory for Cloche's files, instead of /var/lib/cloche and /run/cloche
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <cloche/async.hpp>

@@ -1,6 +1,6 @@
-// The blocking library: one sandbox, a few programs and files, and what is told of them.
+// The blocking library: one sandbox, a few programs and files, and their results.
 //
-// Usage: embed [DIRECTORY]   where Cloche keeps its things, instead of /var/lib/cloche and /run/cloche
+// Usage: embed [DIRECTORY]   the directory for Cloche's files, instead of /var/lib/cloche and /run/cloche
 #include <cloche/sandbox.hpp>
 #include <iostream>
 

@@ -1,4 +1,4 @@
-"""Destroy on fatal error: a sandbox in which a program ran wild is not used again."""
+"""Destroy on fatal error: after a serious failure the sandbox is not used again."""
 from cloche.compat.autograder import (Language, ResponseCategory, SandboxPoolConfig, SubmissionFile,
                                       get_sandbox_manager, initialize_sandbox_manager)
 
@@ -11,7 +11,7 @@ def grade(source):
         result = sandbox.run_command("python main.py", timeout=1)
         if result.category == ResponseCategory.TIMEOUT:
             manager.destroy_sandbox(Language.PYTHON, sandbox)
-            return result  # not released: it is gone
+            return result  # not released, because it is destroyed
     except Exception:
         manager.destroy_sandbox(Language.PYTHON, sandbox)
         raise

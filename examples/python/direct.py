@@ -1,4 +1,4 @@
-"""Direct claim and release, as the autograder's users write it: take a warm sandbox, give it back by hand."""
+"""Direct claim and release, as the autograder's users write it: claim a warm sandbox and release it explicitly."""
 from cloche.compat.autograder import (Language, SandboxPoolConfig, SubmissionFile, get_sandbox_manager,
                                       initialize_sandbox_manager)
 

@@ -1,4 +1,4 @@
-"""File transfer, as OpenManus' users write it: a file goes in, a program works on it, the result comes out."""
+"""File transfer, as OpenManus' users write it: copy a file in, process it, and copy the result out."""
 import asyncio
 import pathlib
 import tempfile

@@ -10,7 +10,7 @@ async def main():
     await client.create(config)
     try:
         await client.write_file("memory_test.py", "x = bytearray(1 << 30)")
-        # Killed by the kernel; the shell that called it goes on.
+        # The kernel kills the program; the shell that called it continues.
         print((await client.run_command("python3 memory_test.py; echo exit code $?")).splitlines()[-1])
         await client.run_command("python3 -c 'while True: pass'", timeout=1)
     except SandboxTimeoutError as error:

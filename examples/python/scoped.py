@@ -1,4 +1,4 @@
-"""Scoped claims, the recommended way: the sandbox is given back at the end of the block, also after an exception."""
+"""Scoped claims, the recommended way: the end of the block releases the sandbox, even after an exception."""
 from cloche.compat.autograder import (Language, SandboxPoolConfig, SubmissionFile, get_sandbox_manager,
                                       initialize_sandbox_manager)
 
@@ -14,9 +14,9 @@ with initialize_sandbox_manager([SandboxPoolConfig(Language.PYTHON, 1, 2, idle_t
         with manager.acquire_sandbox(Language.PYTHON) as sandbox:
             raise RuntimeError("the grader failed")
     except RuntimeError as error:
-        print(f"{error}, and {manager.get_pool_stats()['python']['active']} sandboxes are lent")
+        print(f"{error}, and {manager.get_pool_stats()['python']['active']} sandboxes are leased")
 
 # Prints:
 #
 #   5 and 3 make 8
-#   the grader failed, and 0 sandboxes are lent
+#   the grader failed, and 0 sandboxes are leased

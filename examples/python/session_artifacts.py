@@ -1,8 +1,8 @@
-"""A session over HTTP: code, shell and files in one workspace, and the artifacts that runs leave there."""
+"""A session over HTTP: code, shell and files in one workspace, and the artifacts of runs."""
 import cloche
 
 with cloche.start() as server, server.client() as client:
-    # What a chat sends again and again under one id finds the same workspace.
+    # All calls with one session id use the same workspace.
     session = {"session_id": "conversation-1"}
     client.write("data.csv", "day,visits\nmon,3\ntue,5\n", **session)
     made = client.execute("import csv\n"

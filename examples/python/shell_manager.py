@@ -1,4 +1,4 @@
-"""Sandboxes with a shell, for an agent that works in one over many steps: made, found by id, and deleted."""
+"""Sandboxes with a shell, for an agent that works in many steps: create a sandbox, find it by id, and delete it."""
 import asyncio
 
 from cloche.compat.openmanus import SandboxManager, SandboxSettings

@@ -1,4 +1,4 @@
-"""Test cases with verdicts: each case is a run of its own, and the verdict says what the kernel saw."""
+"""Test cases with verdicts: each case is a separate run, and the verdict is based on evidence from the kernel."""
 import cloche
 
 with cloche.start() as server, server.client() as client:
