@@ -59,7 +59,7 @@ int main() {
 //
 //   Hello, world!
 //   /workspace/project
-//   exit code 2, with words on stderr
+//   exit code 2, with a message on stderr
 //   Command execution timed out after 1 seconds, having printed begun
 //   Hello, world!
 //   Maximum number of sandboxes (2) reached
