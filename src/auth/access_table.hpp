@@ -1,5 +1,5 @@
-// AccessTable: which tenant may use which resource. The one place that decides it; what is not in the table is for
-// nobody, and cannot be told apart from what belongs to others.
+// AccessTable: which tenant may use which resource. This is the only place that decides it. A resource that is not in
+// the table is not available to any tenant, and cannot be distinguished from one that belongs to others.
 #pragma once
 
 #include <array>
@@ -18,8 +18,8 @@ class AccessTable {
  public:
   using Lists = std::map<std::string, AccessList, std::less<>>;
 
-  AccessTable() = default;  // nothing is for anybody
-  // For a program that embeds the library: whoever claims is the program itself, and may use all it has configured.
+  AccessTable() = default;  // no tenant may use anything
+  // For a program that embeds the library: the caller is the program itself and may use everything it has configured.
   static AccessTable of_trusted_callers();
 
   void set(Resource resource, std::string name, AccessList list);
@@ -27,7 +27,7 @@ class AccessTable {
   // True when no tenant is kept from it.
   bool is_open(Resource resource, std::string_view name) const;
 
-  // By name, for those who administer them.
+  // The lists by name, for administrators.
   const Lists& lists_of(Resource resource) const { return lists_[static_cast<std::size_t>(resource)]; }
 
  private:

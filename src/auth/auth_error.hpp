@@ -1,4 +1,4 @@
-// AuthError: why a caller was not let in.
+// AuthError: why a caller was rejected.
 #pragma once
 
 #include <expected>
@@ -12,13 +12,13 @@ namespace cloche::auth {
 enum class Reason {
   missing,        // no token, and one is needed
   no_bearer,      // the header does not say `Bearer TOKEN`
-  malformed,      // what came is no token by its form
-  unknown,        // no such token, a wrong secret, a signature that is not by our keys: never told apart
+  malformed,      // the value does not have the form of a token
+  unknown,        // no such token, a wrong secret, or a signature that is not by our keys: never distinguished
   expired,        // a good token whose time is over
   not_yet_valid,  // a good token whose time is to come
-  wrong_claims,   // well signed, but for somebody else, or without what it must say
+  wrong_claims,   // well signed, but for another service, or without a required claim
   not_local,      // no tokens are configured, and the caller is on another machine
-  unavailable,    // the token file or the keys cannot be read: nobody can be let in by them
+  unavailable,    // the token file or the keys cannot be read: no caller can be accepted
 };
 
 std::string_view to_string(Reason reason);
@@ -35,7 +35,7 @@ struct AuthError {
 template <class T>
 using Authenticated = std::expected<T, AuthError>;
 
-// With the message that belongs to the reason.
+// With the message for the reason.
 std::unexpected<AuthError> refuse(Reason reason, std::string detail = {});
 
 }  // namespace cloche::auth

@@ -1,4 +1,4 @@
-// Authenticator: from the Authorization header of a request to the principal who sent it.
+// Authenticator: from the Authorization header of a request to its principal.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ struct AuthOptions {
 // Where the other end of a connection is. Local: a unix socket, or a loopback address at both ends.
 enum class PeerPlace { local, remote };
 
-// Of one thread. Files are looked at once a second at most and read where it is called.
+// Used by one thread. Files are checked at most once per second and read in the calling thread.
 class Authenticator {
  public:
   // Reads all files once: what cannot be read at the start is an error here.
@@ -34,8 +34,8 @@ class Authenticator {
   // `authorization` is the header's value; nullopt when the request has none. A request with several such headers must
   // be refused before.
   //
-  // With no kind of token configured, a local caller is `default`'s admin, whatever its header says: clients that were
-  // written for a service with tokens send one. Only a token of Cloche's own form is refused then: it was made for one
+  // If no kind of token is configured, a local caller is the admin of `default`, whatever its header says: clients that
+  // were written for a service with tokens send one. Only a Cloche token is rejected then: it was created for one
   // tenant, and its holder must not become an admin because an operator forgot the token file.
   Authenticated<Principal> authenticate(std::optional<std::string_view> authorization, PeerPlace peer);
 

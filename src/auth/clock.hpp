@@ -6,17 +6,17 @@
 
 namespace cloche::auth {
 
-// Tokens speak of whole seconds of the calendar.
+// Times in tokens are whole seconds since the epoch.
 using WallTime = std::chrono::sys_seconds;
 using SteadyTime = std::chrono::steady_clock::time_point;
 using SteadyClock = std::function<SteadyTime()>;
 
 struct Clocks {
-  // What the times in tokens are compared with.
+  // The clock that times in tokens are compared with.
   std::function<WallTime()> wall = [] {
     return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
   };
-  // What intervals are measured with.
+  // The clock that intervals are measured with.
   SteadyClock steady = [] { return std::chrono::steady_clock::now(); };
 };
 

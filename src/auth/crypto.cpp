@@ -23,7 +23,7 @@ int digit_value(char c) {
 Digest sha256(std::string_view bytes) {
   Digest digest;
   std::size_t size = 0;
-  // Fails only without memory or without SHA-256; to go on with a digest of zeros would be a hole.
+  // Fails only without memory or without SHA-256; continuing with a digest of zeros would be a security hole.
   if (EVP_Q_digest(nullptr, "SHA256", nullptr, bytes.data(), bytes.size(), digest.data(), &size) != 1) std::abort();
   return digest;
 }

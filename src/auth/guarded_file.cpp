@@ -71,7 +71,7 @@ Status write_all(int fd, const std::string& path, std::string_view content) {
   return {};
 }
 
-// Two writes within a tick would otherwise look like one, if the second file got the first one's inode.
+// Otherwise two writes within one clock tick would look the same if the second file got the inode of the first.
 Status make_later_than_old(int fd, const std::string& path) {
   struct stat old;
   if (::lstat(path.c_str(), &old) != 0) return errno == ENOENT ? Status{} : fail_errno("stat " + path);
@@ -97,7 +97,7 @@ Status sync_directory_of(const std::string& path) {
   return {};
 }
 
-// A file under a name that goes unless it is renamed.
+// A temporary file that is removed unless it is renamed.
 struct Unfinished {
   const std::string& name;
   bool renamed = false;
@@ -118,7 +118,7 @@ Result<FileStamp> stamp_of(const std::string& path, Links links) {
 Result<GuardedFile> read_guarded(const std::string& path, const FileRule& rule) {
   CLOCHE_CHECK(check_path(path));
   const int nofollow = rule.links == Links::refused ? O_NOFOLLOW : 0;
-  // Without O_NONBLOCK, a named pipe would hold us until somebody writes to it.
+  // Without O_NONBLOCK, a named pipe would block until another process writes to it.
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | nofollow));
   if (!fd) {
     if (errno == ELOOP && nofollow != 0) return fail(ErrorCode::invalid_argument, path + " is a symbolic link");
@@ -141,7 +141,7 @@ Result<GuardedFile> read_guarded(const std::string& path, const FileRule& rule) 
 Status replace_guarded(const std::string& path, std::string_view content) {
   CLOCHE_CHECK(check_path(path));
   const std::string name = path + ".new";
-  // What a killed writer left. Nobody else is at it: the caller holds the lock.
+  // What a killed writer left. No other process uses it: the caller holds the lock.
   if (::unlink(name.c_str()) != 0 && errno != ENOENT) return fail_errno("remove " + name);
   const UniqueFd fd(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!fd) return fail_errno("make " + name);

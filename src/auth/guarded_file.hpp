@@ -1,4 +1,4 @@
-// Files that decide who may come in: read only if nobody else could have written them, replaced in one step.
+// Files that decide about access: read only if no other user could have written them, and replaced atomically.
 #pragma once
 
 #include <sys/stat.h>
@@ -14,7 +14,7 @@
 namespace cloche::auth {
 
 enum class Secrecy {
-  secret,       // nobody but the owner may read or write it
+  secret,       // only the owner may read or write it
   only_intact,  // others may read it
 };
 
@@ -49,16 +49,17 @@ struct GuardedFile {
 
 Result<FileStamp> stamp_of(const std::string& path, Links links);
 
-// `not_found` when there is none; `permission_denied` when its owner is neither we nor root, or others can do more with
-// it than the rule allows; `invalid_argument` when it is no regular file or too large.
+// `not_found` if it does not exist; `permission_denied` if its owner is neither this user nor root, or others have more
+// permissions than the rule allows; `invalid_argument` if it is not a regular file or is too large.
 Result<GuardedFile> read_guarded(const std::string& path, const FileRule& rule);
 
-// Writes a new file with mode 0600, on disk before it takes the old one's place. Its time of modification is later than
-// the old one's even within one tick of the clock, so that a reader's stamp always differs. The caller holds the
+// Writes a new file with mode 0600, which is on disk before it replaces the old one. Its modification time is later
+// than the old one's even within one tick of the clock, so that a reader's stamp always differs. The caller holds the
 // FileLock of the path.
 Status replace_guarded(const std::string& path, std::string_view content);
 
-// Held by whoever reads a file to write it again. It is on `PATH.lock`, because the file itself is replaced.
+// Held while a file is read in order to be written again. The lock is on `PATH.lock`, because the file itself is
+// replaced.
 class FileLock {
  public:
   // `timeout` when another process keeps it for so long.

@@ -25,7 +25,7 @@ std::string lower(std::string_view text) {
   return lowered;
 }
 
-// A token of another kind, signed by the same keys (a logout token, a proof of possession), is no key to this house.
+// A token of another type signed with the same keys (a logout token, a proof of possession) must not grant access.
 bool is_jwt_type(std::string_view type) {
   const std::string lowered = lower(type);
   std::string_view name = lowered;

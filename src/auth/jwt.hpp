@@ -26,9 +26,9 @@ struct Jwt {
   std::string signature;
 };
 
-// Refused: more than three parts or an empty one, anything but strict base64url, a header that is no object of JSON,
-// has a key twice, another algorithm, another type than a JWT's, or anything marked critical. Keys that a header brings
-// along (`jwk`, `jku`, `x5c`, …) are never looked at.
+// Rejected: more than three parts or an empty part, anything but strict base64url, a header that is not a JSON object,
+// has a duplicate key, another algorithm or a type other than JWT, and anything marked critical. Keys in the header
+// (`jwk`, `jku`, `x5c`, …) are never used.
 Result<Jwt> parse_jwt(std::string_view text);
 
 }  // namespace cloche::auth

@@ -1,4 +1,4 @@
-// From the claims of a JWT with a good signature to a principal. No I/O.
+// From the claims of a JWT with a valid signature to a principal. No I/O.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 namespace cloche::auth {
 
 struct ClaimRules {
-  // Both are needed: without them every token that the same keys sign, for whatever service, would open this one.
+  // Both are required: otherwise every token signed with the same keys for another service would be valid here.
   std::string issuer;    // `iss` must be this
   std::string audience;  // `aud` must be this, or an array that holds it
   std::string tenant_claim = "tenant";

@@ -95,7 +95,7 @@ const JwtKey* JwtKeys::find(JwtAlgorithm algorithm, const std::optional<std::str
   for (const Entry& entry : entries_) {
     if (entry.key.algorithm() != algorithm) continue;
     if (key_id && !any_key_id_ && entry.key_id != key_id) continue;
-    // Not to try one after the other: a token costs one verification, whoever sent it.
+    // Keys are not tried one after the other: a token costs one verification.
     if (found) return nullptr;
     found = &entry.key;
   }

@@ -28,8 +28,8 @@ class JwtKeys {
   // with secrets that others than its owner can read.
   static Result<JwtKeys> parse(const GuardedFile& file, KeyForm form);
 
-  // The one key that such a token must be signed with; nullptr when there is none, or when the token does not say which
-  // of several. The only key of a PEM or secret file answers to every key id.
+  // The only key that such a token may be signed with; nullptr if there is none, or if the token does not say which of
+  // several. The only key of a PEM or secret file matches every key id.
   const JwtKey* find(JwtAlgorithm algorithm, const std::optional<std::string>& key_id) const;
 
  private:

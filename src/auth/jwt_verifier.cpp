@@ -26,7 +26,7 @@ Authenticated<Principal> JwtVerifier::verify(std::string_view text) {
   if (!jwt) return refuse(Reason::malformed, jwt.error().message);
   const JwtKey* key = (*keys)->find(jwt->algorithm, jwt->key_id);
   if (!key || !key->verifies(*jwt)) return refuse(Reason::unknown);
-  // For the log: which token it was, when it does not say so itself.
+  // For the log: which token it was, if it does not contain an id.
   const std::string fallback_id = "jwt-" + to_hex(sha256(jwt->signed_part)).substr(0, 16);
   return principal_of(jwt->claims, rules_, clocks_.wall(), fallback_id);
 }

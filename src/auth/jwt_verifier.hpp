@@ -22,7 +22,7 @@ class JwtVerifier {
   // Checks the rules and reads the keys once, so that a bad configuration is found at the start.
   static Result<JwtVerifier> open(JwtOptions options, Clocks clocks);
 
-  // What is checked first hides what comes after: form, key and signature, then the claims.
+  // Earlier checks hide later ones: form, key and signature, then the claims.
   Authenticated<Principal> verify(std::string_view text);
 
  private:

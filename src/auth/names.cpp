@@ -7,7 +7,7 @@ namespace cloche::auth {
 
 namespace {
 
-// Not std::isalnum: what is a letter must not depend on the locale.
+// Not std::isalnum: the result must not depend on the locale.
 bool is_name_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
 }

@@ -1,5 +1,5 @@
-// What tenants and sessions may be called: `[A-Za-z0-9_.-]{1,64}`, neither `.` nor `..`.
-// Such a name is safe as one part of a path, in a label, in a log line and in a URL.
+// Valid names of tenants and sessions: `[A-Za-z0-9_.-]{1,64}`, except `.` and `..`. Such a name is safe as a path
+// component, in a label, in a log line and in a URL.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// Principal: who calls. What a principal may do is decided here.
+// Principal: the authenticated caller. What a principal may do is decided here.
 #pragma once
 
 #include <optional>
@@ -23,13 +23,13 @@ struct Principal {
   bool operator==(const Principal&) const = default;
 };
 
-// A tenant that somebody was found to have a right to. Only such tenants have quotas and sessions, so a caller who
-// proved nothing leaves no trace.
+// A tenant that a caller was found to be authorized for. Only such tenants have quotas and sessions, so an
+// unauthenticated caller leaves no trace.
 class AuthorizedTenant {
  public:
   const std::string& name() const { return name_; }
 
-  // Of a session that an earlier server process authorized and wrote down.
+  // The tenant of a session that an earlier server process authorized and recorded.
   static Result<AuthorizedTenant> of_record(std::string name);
 
  private:
@@ -39,9 +39,8 @@ class AuthorizedTenant {
   std::string name_;
 };
 
-// The tenant that a request is for: `wanted`, where the request names one, else the principal's own. A user who wants
-// another's is refused with `permission_denied`; an admin may name any, and a name that cannot be one is
-// `invalid_argument`.
+// The tenant that a request is for: `wanted`, if the request names one, else the principal's own. `permission_denied`
+// for a user that names another tenant; an admin may name any. An invalid name is `invalid_argument`.
 Result<AuthorizedTenant> authorize_tenant(const Principal& principal, std::optional<std::string_view> wanted);
 
 // `permission_denied` unless an admin.

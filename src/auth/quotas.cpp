@@ -13,7 +13,7 @@ namespace {
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
-// Sweeping is linear in the tenants: when there is no place, not for each who knocks.
+// The sweep is linear in the number of tenants: if there is no room, it is not repeated for each caller.
 constexpr seconds sweep_when_full{1};
 constexpr seconds sweep_anyway{60};
 

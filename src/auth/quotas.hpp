@@ -23,12 +23,12 @@ struct Rate {
   std::uint32_t burst = 1;  // so many at once after a rest; from 1 to 1,000,000
 };
 
-// What is not set is not limited. 0 allows none.
+// Unset values are not limited. 0 allows none.
 struct QuotaLimits {
   std::optional<std::uint32_t> sessions;           // open
   std::optional<std::uint32_t> runs;               // programs under way: runs, terminals, commands of leases
   std::optional<std::uint32_t> contexts;           // interpreters that are kept between calls
-  std::optional<std::uint32_t> leases;             // sandboxes lent by POST /sandboxes/{language}
+  std::optional<std::uint32_t> leases;             // sandboxes leased by POST /sandboxes/{language}
   std::optional<std::uint32_t> calls;              // requests under way, of any kind
   std::optional<std::uint32_t> streams = 256;      // clients that follow a run
   std::optional<std::uint32_t> connections = 256;  // into sandboxes, through the proxy
@@ -70,7 +70,7 @@ struct TenantUse {
   SteadyTime next_due;  // when the next request would be due if they came evenly; at rest, in the past
 };
 
-// A place taken; it is free again when the ticket goes. May outlive the Quotas.
+// A counted place; it is released by the destructor. It may outlive the Quotas.
 class QuotaTicket {
  public:
   QuotaTicket() = default;
@@ -89,19 +89,19 @@ class QuotaTicket {
   std::uint32_t TenantUse::* place_ = nullptr;
 };
 
-// Of one thread, its tickets too. A tenant that holds nothing and has rested is forgotten.
+// Used by one thread, including its tickets. A tenant that holds nothing and has been inactive is dropped.
 class Quotas {
  public:
   // The options have passed check_quotas.
   Quotas(QuotaOptions options, SteadyClock clock);
 
-  // One request more, charged to the tenant of whoever sends it.
+  // Counts one request of the caller's tenant.
   WithinQuota<> admit_request(const Principal& principal);
   // One thing more of the tenant that it is for. `quota` is one that is counted: neither requests nor tenants.
   WithinQuota<QuotaTicket> take(const AuthorizedTenant& tenant, Quota quota);
   WithinQuota<QuotaTicket> begin_run(const AuthorizedTenant& tenant) { return take(tenant, Quota::runs); }
   WithinQuota<QuotaTicket> open_session(const AuthorizedTenant& tenant) { return take(tenant, Quota::sessions); }
-  // Something that was found after a restart: it counts, and is there whatever the limit says.
+  // Counts something that was found after a restart, whatever the limit is.
   QuotaTicket adopt(const AuthorizedTenant& tenant, Quota quota);
 
   TenantUse use_of(std::string_view tenant) const;

@@ -1,4 +1,4 @@
-// JSON that decides who somebody is: read so that no two readers can understand it differently.
+// JSON that decides about identities: parsed so that no two parsers can disagree.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -13,7 +13,7 @@ namespace cloche::auth {
 // is an error. Messages name no content.
 Result<boost::json::object> parse_strict_object(std::string_view text, std::size_t depth);
 
-// The member's text; nullopt when it is not there or no string.
+// The member's text; nullopt if it is missing or not a string.
 std::optional<std::string_view> text_member(const boost::json::object& object, std::string_view name);
 
 }  // namespace cloche::auth

@@ -8,7 +8,7 @@
 
 namespace cloche::auth {
 
-// What tells such a token from a JWT, and lets scanners for leaked secrets find it.
+// The prefix distinguishes such a token from a JWT and lets scanners for leaked secrets find it.
 constexpr std::string_view token_prefix = "cloche_";
 
 struct Token {
@@ -19,7 +19,7 @@ struct Token {
 };
 
 Token make_token();
-// By its form alone.
+// Checks the form only.
 std::optional<Token> parse_token(std::string_view text);
 bool is_token_id(std::string_view text);
 

@@ -70,7 +70,7 @@ Result<std::optional<NewToken>> TokenFile::create_first(const TokenRequest& requ
 Result<std::vector<TokenRecord>> TokenFile::list() const { return read(); }
 
 Result<TokenRecord> TokenFile::revoke(std::string_view id) {
-  // Before the lock, which would make a file beside one that is not there.
+  // Before the lock, which would create a file beside a missing one.
   CLOCHE_CHECK(stamp_of(path_, Links::refused));
   CLOCHE_TRY(const FileLock lock, FileLock::take(path_, lock_wait));
   CLOCHE_TRY(auto records, read());

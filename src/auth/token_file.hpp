@@ -25,7 +25,7 @@ struct TokenRequest {
 
 struct NewToken {
   TokenRecord record;
-  std::string text;  // the token itself; nobody can show it again
+  std::string text;  // the token itself, which cannot be shown again
 };
 
 // Each change reads, changes and replaces the file under a lock, so that processes that change it at once lose nothing.
@@ -36,14 +36,15 @@ class TokenFile {
 
   const std::string& path() const { return path_; }
 
-  // Makes the file where there is none; its directory must be there. `invalid_argument` for a bad tenant or note or an
-  // expiry that is not to come, `limit_reached` when there are `most_tokens`.
+  // Creates the file if necessary; its directory must exist. `invalid_argument` for an invalid tenant or note, or an
+  // expiry that is not in the future; `limit_reached` if there are `most_tokens`.
   Result<NewToken> create(const TokenRequest& request);
-  // The same if there is no file yet; nullopt when there is one, whatever it says: who revoked every token meant it.
+  // The same if there is no file yet; nullopt if there is one, even without tokens: revoking every token is
+  // intentional.
   Result<std::optional<NewToken>> create_first(const TokenRequest& request);
-  // `not_found` when there is no file.
+  // `not_found` if the file does not exist.
   Result<std::vector<TokenRecord>> list() const;
-  // By id; the record that is gone. `not_found` when there is none.
+  // By id; returns the removed record. `not_found` if there is none.
   Result<TokenRecord> revoke(std::string_view id);
 
  private:

@@ -83,7 +83,7 @@ Status check_note(std::string_view note) {
   if (note.size() > longest_note || std::ranges::any_of(note, is_control)) {
     return fail(ErrorCode::invalid_argument, "a note must have at most 200 bytes and no control characters");
   }
-  // What is not UTF-8 could be written into the file, but not read back.
+  // Text that is not UTF-8 could be written to the file, but not read back.
   const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
   if (std::ranges::all_of(note, is_ascii)) return {};
   if (!parse_strict_object(json::serialize(json::object{{"note", json::string_view(note.data(), note.size())}}), 2)) {

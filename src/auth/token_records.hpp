@@ -1,4 +1,4 @@
-// What the token file says, and how it is written. No I/O.
+// The content of the token file, and how it is written. No I/O.
 //
 //   {"version":1,"tokens":[
 //   {"id":"…","sha256":"…","tenant":"acme","role":"user","created":"2031-05-17T09:30:00Z","expires":"…","note":"ci"}

@@ -15,7 +15,7 @@ class TokenTable {
  public:
   explicit TokenTable(std::vector<TokenRecord> records);
 
-  // `unknown` for an unknown id and for a wrong secret, after the same work; `expired` only to who has the secret.
+  // `unknown` for an unknown id and for a wrong secret, after the same work; `expired` only if the secret is right.
   Authenticated<Principal> check(const Token& token, WallTime now) const;
 
  private:

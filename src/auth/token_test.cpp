@@ -279,7 +279,7 @@ TEST(TokenTable, UnknownIdAndWrongSecret_AreTheSame) {
 }
 
 TEST(TokenTable, SecretWhoseHashIsZeros_IsNotNobodys) {
-  // The record that stands in for an unknown id must let nobody in, whatever hashes to it.
+  // The record that is used for an unknown id must not accept any secret, whatever its hash is.
   EXPECT_EQ(TokenTable({}).check(make_token(), {}).error().reason, Reason::unknown);
 }
 

@@ -13,7 +13,7 @@ namespace cloche::auth {
 constexpr WallTime latest_time{std::chrono::sys_days{std::chrono::year{9999} / 12 / 31} + std::chrono::hours{24} -
                                std::chrono::seconds{1}};
 
-// Of a time from 1970 to the end of 9999; others are written as the nearer end.
+// For a time from 1970 to the end of 9999; other times are written as the nearer end.
 std::string to_utc_text(WallTime time);
 // That form alone, with a day that exists.
 std::optional<WallTime> parse_utc_text(std::string_view text);

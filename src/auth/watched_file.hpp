@@ -40,7 +40,7 @@ class WatchedFile {
     CLOCHE_TRY(const GuardedFile file, read_guarded(path_, rule_));
     auto parsed = parse_(file);
     if (!parsed) return fail(std::move(parsed).error().at(path_));
-    // Of the bytes that were read, not of what has the name by now.
+    // Of the bytes that were read, not of the file that has the name by now.
     stamp_ = file.stamp;
     return std::make_shared<const T>(*std::move(parsed));
   }

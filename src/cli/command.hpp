@@ -12,7 +12,7 @@ constexpr int exit_unavailable = 69;
 constexpr int exit_failure = 70;
 constexpr int exit_nobody_reads = 141;
 
-// What the chosen command does; its result is the process's exit code.
+// The action of the chosen command; its result is the exit code of the process.
 using Action = std::function<int()>;
 
 void add_run_command(CLI::App& app, Action& chosen);
@@ -21,14 +21,14 @@ void add_bench_command(CLI::App& app, Action& chosen);
 void add_images_command(CLI::App& app, Action& chosen);
 void add_serve_command(CLI::App& app, Action& chosen);
 void add_token_command(CLI::App& app, Action& chosen);
-// Those that talk to a running service.
+// Commands that use a running service.
 void add_exec_command(CLI::App& app, Action& chosen);
 void add_sessions_command(CLI::App& app, Action& chosen);
 void add_logs_command(CLI::App& app, Action& chosen);
 void add_pools_command(CLI::App& app, Action& chosen);
 void add_top_command(CLI::App& app, Action& chosen);
 void add_access_command(CLI::App& app, Action& chosen);
-// Those that tell of all others, and so come last.
+// Commands that describe all others, and so come last.
 void add_completion_command(CLI::App& app, Action& chosen);
 void add_manual_command(CLI::App& app, Action& chosen);
 

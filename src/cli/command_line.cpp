@@ -7,7 +7,7 @@ void set_up_command_line(CLI::App& app, GeneralFlags& flags, Action& chosen) {
   app.description("Run untrusted code in pre-warmed sandboxes and report exactly how each run ended.");
   app.set_version_flag("--version", "cloche " CLOCHE_VERSION, "Print the version and exit");
   app.require_subcommand(0, 1);
-  // What all commands take may stand behind them, too.
+  // Options of all commands may also follow the command.
   app.fallthrough();
   app.add_option("--log-level", flags.log_level, "Least severe messages to log on stderr")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))

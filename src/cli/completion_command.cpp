@@ -17,7 +17,7 @@ namespace cloche::cli {
 
 namespace {
 
-// Nobody waits longer for a list that pops up.
+// A popup list must appear quickly.
 constexpr std::chrono::milliseconds patience{500};
 
 ServerFlags server_in(const std::vector<std::string>& words) {

@@ -13,7 +13,7 @@ EscapeKeys::Typed EscapeKeys::take(std::string_view keys) {
       typed.leaves = true;
       return typed;
     }
-    // Of two, one was an escape for the other.
+    // The first of two was an escape for the second.
     if (state_ == State::after_tilde && key != '~') typed.keys += '~';
     typed.keys += key;
     state_ = key == '\r' || key == '\n' ? State::line_start : State::within_line;

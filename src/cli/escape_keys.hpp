@@ -1,5 +1,5 @@
-// EscapeKeys: the way out of a terminal that is lent to a program, should nothing answer any more. As with ssh: at the
-// beginning of a line, `~.` leaves and `~~` is a `~`. No I/O.
+// EscapeKeys: how to leave a terminal that is connected to a program if it does not respond any more. As with ssh: at
+// the beginning of a line, `~.` disconnects and `~~` is a `~`. No I/O.
 #pragma once
 
 #include <string>

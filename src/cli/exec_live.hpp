@@ -9,7 +9,8 @@ namespace cloche::cli {
 // The exit code: the program's own, or 128 and the number of the signal that ended this command.
 Task<Result<int>> exec_live(Service& service, ExecRequest request);
 
-// What people are told of a result beside its output, on stderr: the compiler's words, a limit that was met, a cut.
+// What people see about a result besides its output, on stderr: compiler messages, a limit that was reached,
+// truncation.
 void explain_result(const boost::json::object& result);
 
 }  // namespace cloche::cli

@@ -43,7 +43,7 @@ Result<std::string> terminal_line_for(const ExecWish& wish) {
   }
   if (!wish.work_dir.empty()) {
     CLOCHE_CHECK(check_text(wish.work_dir, "the directory"));
-    // With a `./` in front it is no option, no variable and nothing of CDPATH.
+    // With a leading `./` it is not an option, not a variable and not resolved by CDPATH.
     const std::string path = wish.work_dir.starts_with('/') ? wish.work_dir : "./" + wish.work_dir;
     line += "cd " + quote_word(path) + " || exit 126; ";
   }

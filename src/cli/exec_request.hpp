@@ -1,4 +1,4 @@
-// What `cloche exec` asks of the service, from what its command line says. No I/O.
+// The request of `cloche exec`, from its command line. No I/O.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -30,7 +30,7 @@ struct ExecRequest {
   boost::json::object body;
 };
 
-// `invalid_argument` for what could not be sent as it is: a NUL, text that is no UTF-8.
+// `invalid_argument` for what cannot be sent: a NUL, or text that is not UTF-8.
 Result<ExecRequest> plan_exec(const ExecWish& wish);
 
 // The line of shell that becomes the program: nothing in it but the words, each read back as it is.

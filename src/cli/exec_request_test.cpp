@@ -1,4 +1,4 @@
-// What `cloche exec` asks for.
+// The requests of `cloche exec`.
 #include "cli/exec_request.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// A program on a terminal in a session, and this command's own terminal lent to it.
+// A program on a terminal in a session, connected to this command's own terminal.
 #pragma once
 
 #include "cli/client/service.hpp"

@@ -1,4 +1,4 @@
-// Pools and sessions as a service tells of them, and as tables show them.
+// Pools and sessions as reported by a service, and as shown in tables.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -32,9 +32,9 @@ struct SessionFigures {
   std::string sandbox;
 };
 
-// Of the answer to GET /stats, by name.
+// From the response to GET /stats, by name.
 std::vector<PoolFigures> read_pools(const boost::json::value& stats);
-// Of the answer to GET /sessions.
+// From the response to GET /sessions.
 std::vector<SessionFigures> read_sessions(const boost::json::value& answer);
 
 Table pool_table(const std::vector<PoolFigures>& pools);

@@ -51,12 +51,12 @@ images::BuildOptions options_of(const ImagesFlags& flags) {
   options.state_dir = engine.state_dir;
   options.docker = docker_options_from_environment();
   if (!engine.docker_host.empty()) options.docker.host = engine.docker_host;
-  // There are no Dockerfiles on oci to prefer.
+  // On oci there are no Dockerfiles to prefer.
   if (options.backend == BackendKind::oci && flags.or_offline) options.way = images::Way::offline;
   return options;
 }
 
-// Those that were named, or all that can be made this way.
+// The named images, or all that can be built this way.
 std::vector<images::Recipe> chosen_recipes(const ImagesFlags& flags, images::Way way) {
   std::vector<images::Recipe> recipes;
   for (const std::string& name : flags.names) recipes.push_back(value_or_throw(images::find_recipe(name)));
@@ -77,7 +77,7 @@ std::string mebibytes(std::uint64_t bytes) {
   return text;
 }
 
-// Runs a task to its end, or to a signal: then it is told to end, and the signal's number is the result.
+// Runs a task to its end or to a signal: then the task is cancelled, and the signal's number is the result.
 int run_until_signal(const oci::Watch& watch, asio::io_context& io, std::function<Task<>()> body) {
   int caught = 0;
   asio::cancellation_signal cancellation;

@@ -67,7 +67,7 @@ Task<Result<int>> list_runs(Service& service, const SessionPlace& place, Form fo
   co_return print_text(run_table(answer).text(paint_for(STDOUT_FILENO)));
 }
 
-// To its end. Leaving does nothing to the run.
+// Follows the run to its end. Leaving does not affect the run.
 Task<Result<int>> follow_to_end(Service& service, const RunPlace& place, Form form) {
   const auto executor = co_await asio::this_coro::executor;
   Descriptor out = Descriptor::own(executor, STDOUT_FILENO);
@@ -102,7 +102,7 @@ Task<Result<int>> follow_to_end(Service& service, const RunPlace& place, Form fo
   co_return 0;
 }
 
-// One stream of a run that goes on, as far as it is.
+// One stream of a running run, up to now.
 Task<Result<std::string>> output_of(Service& service, const RunPlace& place, const char* stream) {
   std::string all;
   for (;;) {
@@ -154,7 +154,7 @@ Task<Result<int>> show_logs(Service& service, const LogsFlags& flags) {
   json::object run = std::move(found->get_object());
   const bool is_running = text_in(run, "state") == "running";
   if (flags.json) co_return co_await show_state(service, place, std::move(run));
-  // Of one that has ended, both streams come in the order in which they were printed.
+  // For a run that has ended, both streams come in the order in which they were printed.
   if (is_running) co_return co_await show_so_far(service, place);
   co_return co_await follow_to_end(service, place, Form::for_people);
 }

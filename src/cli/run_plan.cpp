@@ -9,7 +9,7 @@ namespace cloche::cli {
 
 namespace {
 
-// What a terminal's user runs and no grader asks for. A plain `sh` is in every image; bash is not.
+// Languages for users of a terminal that graders do not need. Every image has a plain `sh`, but not bash.
 std::vector<Language> plain_languages() {
   Language sh;
   sh.name = "sh";
@@ -34,7 +34,7 @@ bool equal_ignoring_case(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
-// The one that most people look for first.
+// The language that most people expect first.
 std::string known_languages(const LanguageRegistry& registry) {
   std::string names = "python";
   for (const auto& [name, language] : registry.all()) {
@@ -76,7 +76,7 @@ Result<Steps> plan_run(const Language& language, const std::string& file, std::s
   if (is_plain) names.file = name;
   CLOCHE_TRY(Steps steps, expand(language, names));
   if (!is_plain) {
-    // With a directory in front it is no option of anything.
+    // With a leading directory it cannot be taken for an option.
     const std::string safe = "./" + name;
     if (steps.compile) std::ranges::replace(steps.compile->argv, names.file, safe);
     std::ranges::replace(steps.run.argv, names.file, safe);

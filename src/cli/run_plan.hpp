@@ -1,5 +1,4 @@
-// What `cloche run` does with a source file: which language it is, what it is called in the sandbox, which steps run
-// it.
+// How `cloche run` runs a source file: its language, its name in the sandbox, and the steps.
 #pragma once
 
 #include <string>
@@ -12,8 +11,8 @@
 
 namespace cloche::cli {
 
-// By name or alias, whatever the case, or, when `language` is empty, by the file's extension. The error lists what
-// there is.
+// By name or alias, case-insensitive, or, if `language` is empty, by the file's extension. The error lists the known
+// languages.
 Result<Language> find_language(std::string_view language, std::string_view file);
 
 // The steps for a file of this name, with these arguments for the program.

@@ -99,7 +99,7 @@ class Kill {
     }
   }
 
-  // The last is told by main, with its exit code.
+  // main reports the last error, with its exit code.
   void complain(const std::string& name, const Error& error) {
     if (failure_) std::fprintf(stderr, "cloche: %s\n", printable(failure_->message).c_str());
     failure_ = error.at(name);

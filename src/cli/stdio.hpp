@@ -15,12 +15,12 @@ namespace cloche::cli {
 class Descriptor {
  public:
   Descriptor(const boost::asio::any_io_executor& executor, UniqueFd fd);
-  // One of this process's own, opened again: whoever shares it does not find it non-blocking.
+  // A descriptor of this process, opened again: processes that share it do not see it non-blocking.
   static Descriptor own(const boost::asio::any_io_executor& executor, int fd);
 
   // Some bytes; none at the end.
   async::Task<std::string> read();
-  // False when nobody reads any more.
+  // False if the reader is gone.
   async::Task<bool> write(std::string_view bytes);
 
  private:

@@ -12,16 +12,16 @@ struct WindowSize {
   std::size_t columns = 80;
 };
 
-// Of the terminal behind the descriptor; 24 by 80 when it does not say.
+// The size of the terminal behind the descriptor; 24 by 80 if it is unknown.
 WindowSize window_size(int fd);
 
-// Each key as it is pressed, unseen and without a meaning, until the object goes. Throws SandboxError when the
-// descriptor is no terminal.
+// Passes each key as it is pressed, without echo or special meaning, until the object is destroyed. Throws SandboxError
+// if the descriptor is not a terminal.
 class RawTerminal {
  public:
   enum class Output {
     raw,      // what is printed passes as it is: the program's terminal has done all there is to do
-    as_usual  // a line feed goes to the beginning of the next line
+    as_usual  // a line feed moves to the beginning of the next line
   };
   RawTerminal(int fd, Output output);
   RawTerminal(const RawTerminal&) = delete;

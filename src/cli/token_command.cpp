@@ -107,7 +107,7 @@ int list_tokens(const TokenFlags& flags) {
 
 int revoke_token(const TokenFlags& flags) {
   if (!auth::is_token_id(flags.id)) {
-    // Whoever gives the whole token here has it in the shell's history; it is not repeated.
+    // A whole token given here is in the shell's history; it is not repeated.
     throw SandboxArgumentError("give the id of the token, the 16 digits after `cloche_`; `cloche token list` shows it");
   }
   const auth::TokenRecord gone = value_or_throw(file_of(flags).revoke(flags.id));

@@ -19,7 +19,7 @@ constexpr GraderLanguage grader_languages[] = {{"python", "sandbox-py:latest"},
                                                {"cpp", "sandbox-cpp:latest"},
                                                {"c", "sandbox-cpp:latest"}};
 
-// What Limits has by itself is what the autograder's containers have; said again so that they stay so.
+// The defaults of Limits are those of the autograder's containers; repeated here so that they stay the same.
 Limits grader_limits() {
   Limits limits;
   limits.memory = mib(128);
@@ -38,7 +38,7 @@ bool is_autograder(const Section& top) { return top.has("general"); }
 void read_autograder(Section& top, ManagerOptions& options) {
   options.name_prefix = "ag-sbx";
   PoolDraft general;
-  general.options.at_limit = AtLimit::fail;  // its callers expect to be told, not to wait
+  general.options.at_limit = AtLimit::fail;  // its callers expect an error instead of waiting
   top.section("general", [&](Section& section) { read_pool(section, general); });
 
   std::map<std::string, PoolDraft> pools;

@@ -21,15 +21,14 @@ struct Config {
   AccessSettings access;
   LogSettings log;
   std::optional<Part> languages;  // what is below `languages:`; see runner/language_registry.hpp
-  bool holds_secrets = false;     // a secret's value stands in the file
+  bool holds_secrets = false;     // the file contains the value of a secret
 };
 
 // `name` is the file's, for errors. Every error is invalid_argument and says file, line and key.
 Result<Config> parse_config(std::string_view text, const std::string& name, const Environment& environment);
 
-// The file at `path`; if that is empty, the one that CLOCHE_CONFIG names, else /etc/cloche/cloche.yml, and if that is
-// not there, what a file without any key would give. Refuses a file that every user can write, or that has secrets in
-// it and every user can read.
+// Reads the file at `path`; if that is empty, the one in CLOCHE_CONFIG, else /etc/cloche/cloche.yml, and if that does
+// not exist, the defaults. Rejects a file that every user can write, or that contains secrets and every user can read.
 Result<Config> read_config(const std::string& path, const Environment& environment);
 
 }  // namespace cloche::config

@@ -1,4 +1,4 @@
-// What docs/configuration.md says of the configuration file is true.
+// docs/configuration.md describes the configuration file correctly.
 #include <gtest/gtest.h>
 
 #include <fstream>

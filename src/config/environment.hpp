@@ -1,4 +1,4 @@
-// Environment variables that stand over a configuration file.
+// Environment variables that override a configuration file.
 #pragma once
 
 #include <map>
@@ -11,8 +11,8 @@
 
 namespace cloche::config {
 
-// Names to values. A variable that is empty counts as one that is not there. Command line flags win over variables:
-// a program puts theirs in here first.
+// Names and values. An empty variable counts as unset. Command line flags override variables: a program puts its flags
+// in here first.
 using Environment = std::map<std::string, std::string>;
 
 // This process's.

@@ -12,7 +12,7 @@ namespace cloche::config {
 
 Result<HostFile> read_host_file(const std::string& path, Bytes most) {
   if (path.find('\0') != path.npos) return fail(ErrorCode::invalid_argument, "file name contains a NUL byte");
-  // Without O_NONBLOCK, a named pipe would hold us until somebody writes to it.
+  // Without O_NONBLOCK, a named pipe would block until another process writes to it.
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!fd) return fail_errno("open " + path);
   struct stat about;

@@ -9,7 +9,7 @@ namespace cloche::config {
 // Over what `limits` has; the whole is checked. `set` has those that are said here, and what it had before.
 void read_limits(Section& section, Limits& limits, LimitOverrides& set);
 
-// Of those that a request can set. What is not said stays as it is.
+// The limits that a request can set. Unset values stay unchanged.
 void read_max_limits(Section& section, LimitOverrides& most);
 
 }  // namespace cloche::config

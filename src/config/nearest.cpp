@@ -7,7 +7,7 @@ namespace cloche::config {
 
 namespace {
 
-// A hyphen for an underscore, or another case, is no slip worth counting.
+// A hyphen instead of an underscore, or another case, does not count as a difference.
 char folded(char c) { return c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
 // Letters put in, left out, exchanged, or swapped with their neighbour.

@@ -31,7 +31,7 @@ void read_mount(Section& section, SandboxSpec& spec) {
   spec.mounts.push_back(std::move(mount));
 }
 
-// Of an interpreter that is kept ready.
+// The options of an interpreter that is kept ready.
 void read_interpreter(Section& section, std::string& interpreter, std::vector<std::string>& imports) {
   section.text("interpreter", interpreter, "a program", is_not_empty);
   section.texts("imports", imports);

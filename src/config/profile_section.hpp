@@ -11,7 +11,7 @@
 
 namespace cloche::config {
 
-// What a profile has where it says nothing itself.
+// The defaults of a profile.
 struct ProfileDefaults {
   std::string image;
   Limits limits;
@@ -29,7 +29,7 @@ ZygoteSpec read_zygote(Section& section);
 // Lower-case letters, digits, '_' and '-'; at most 32. The name is part of those of sandboxes.
 bool is_profile_name(std::string_view text);
 
-// As a shell takes it: letters, digits and '_', no digit first.
+// As in a shell: letters, digits and '_', not starting with a digit.
 bool is_variable_name(std::string_view text);
 
 }  // namespace cloche::config

@@ -55,7 +55,7 @@ std::optional<std::chrono::milliseconds> parse_duration(std::string_view text) {
   const auto number = parse_real(text.substr(0, unit_at));
   if (!number) return std::nullopt;
   const double ms = std::round(*number * unit_ms);
-  // What is not nothing does not become nothing.
+  // A value that is not zero does not become zero.
   if (ms > static_cast<double>(longest_duration.count()) || (ms == 0 && *number > 0)) return std::nullopt;
   return std::chrono::milliseconds(static_cast<std::int64_t>(ms));
 }

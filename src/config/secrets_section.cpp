@@ -22,7 +22,7 @@ Result<std::string> from_file(const std::string& path) {
     return fail(ErrorCode::invalid_argument,
                 path + " contains a secret and is readable by every user of this host: run chmod o-r on it");
   }
-  // What an editor or echo puts at the end of a file is no part of the secret.
+  // A line break at the end of the file, from an editor or echo, is not part of the secret.
   if (file.content.ends_with('\n')) file.content.pop_back();
   if (file.content.ends_with('\r')) file.content.pop_back();
   if (file.content.find('\0') != std::string::npos) {

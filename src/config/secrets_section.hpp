@@ -13,7 +13,7 @@ namespace cloche::config {
 struct Secrets {
   std::map<std::string, std::string> values;
   auth::AccessTable::Lists tenants;  // of those that list some: who may name them
-  bool given_by_value = false;       // one at least stands in the configuration itself
+  bool given_by_value = false;       // at least one is in the configuration itself
 };
 
 Secrets read_secrets(Section& section, const std::map<std::string, std::string>& environment);

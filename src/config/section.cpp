@@ -41,7 +41,7 @@ std::string whole_in(Range range) {
 
 std::string line_text(int line) { return " (line " + std::to_string(line) + ")"; }
 
-// A name that is no plain word, such as a path, stands in brackets so that the dots of a path keep their meaning.
+// A name that is not a plain word, such as a path, is put in brackets so that the dots of a path stay unambiguous.
 std::string joined(const std::string& path, std::string_view key) {
   const bool plain = !key.empty() && key.size() <= 64 &&
                      std::ranges::all_of(key, [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-'; });

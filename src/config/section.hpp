@@ -1,8 +1,8 @@
 // Section: one map of a configuration, read key by key, strictly.
 //
-// A reader asks for each key that it knows. A key that nobody asked for is an error, as is a value of the wrong kind or
-// out of its range; a key that is not there leaves the value as it is. Errors are not returned from each call: they go
-// to Complaints, so that a reader is a list of its keys, and the one that stands first in the file is reported.
+// A reader asks for each key that it knows. A key that was not asked for is an error, and so is a value of the wrong
+// type or out of its range; a missing key leaves the value unchanged. Errors are not returned from each call but
+// collected in Complaints, so that a reader is a list of its keys, and the first error in the file is reported.
 #pragma once
 
 #include <chrono>
@@ -30,7 +30,7 @@ class Complaints {
 
   const std::string& file() const { return file_; }
   enum class About { value, unknown_key };
-  // Of those of one line, an unknown key is likely to be the cause of the others.
+  // Among errors in one line, an unknown key is probably the cause of the others.
   void add(int line, About about, std::string message);
   bool empty() const { return message_.empty(); }
   // The first by line, as invalid_argument, or success.
@@ -73,7 +73,7 @@ class Section {
   const std::string& path() const { return path_; }
   bool has(std::string_view key) const { return entry(key) != nullptr; }
   std::vector<std::string> keys() const;
-  YamlNode::Kind kind(std::string_view key) const;  // null when it is not there
+  YamlNode::Kind kind(std::string_view key) const;  // null if it is missing
 
   void text(std::string_view key, std::string& value);
   // A text of which `test` is true; `what` says in an error what it must be.
@@ -84,7 +84,7 @@ class Section {
   void duration(std::string_view key, std::chrono::milliseconds& value, DurationRange range);
   void size(std::string_view key, Bytes& value);
 
-  // Of a list whatever it was before is replaced; of a map, each key is set and the others stay.
+  // A list is replaced; in a map, each given key is set and the others stay.
   void texts(std::string_view key, std::vector<std::string>& values);
   void texts(std::string_view key, std::map<std::string, std::string>& values);
 
@@ -111,10 +111,10 @@ class Section {
   // A list of maps.
   void list(std::string_view key, const Reader& read);
 
-  // What is below this key, unread.
+  // The unread value of this key.
   std::optional<Part> part(std::string_view key);
 
-  // Something is wrong with this key's value, or, if it is not there, with the section.
+  // Reports an error in the value of this key or, if it is missing, in the section.
   void refuse(std::string_view key, const std::string& why);
   // Something is wrong with the section as a whole.
   void refuse(const std::string& why);
@@ -125,7 +125,7 @@ class Section {
 
  private:
   const YamlNode* entry(std::string_view key) const;
-  // The value, if it is there; from now on the key is a known one.
+  // The value, if it exists; from now on the key is known.
   const YamlNode* find(std::string_view key);
   const YamlNode* find_scalar(std::string_view key, std::string_view what);
   void expected(std::string_view key, std::string_view what, const YamlNode& found);

@@ -61,7 +61,7 @@ void read_quota(Section& section, auth::QuotaLimits& limits) {
   section.section("requests", [&](Section& below) {
     auth::Rate& rate = limits.requests.emplace();
     below.real("per_second", rate.per_second);
-    // Without a burst of its own, what a second brings may come at once.
+    // Without an explicit burst, the requests of one second may come at once.
     rate.burst = static_cast<std::uint32_t>(std::clamp(rate.per_second, 1.0, 1e6));
     below.whole("burst", rate.burst, {1, 1'000'000});
     if (!below.has("per_second")) return below.refuse("per_second is required");

@@ -1,4 +1,4 @@
-// What a configuration and its variables say of the service: `server:`, `sessions:`, `log:`.
+// Configuration and variables of the service: `server:`, `sessions:`, `log:`.
 #include <gmock/gmock.h>
 
 #include "config/config.hpp"

@@ -1,4 +1,4 @@
-// What a configuration says of the service itself: where it listens, who may come in, sessions, the log.
+// The configuration of the service itself: addresses, access, sessions, the log.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ struct TlsFiles {
 
 enum class AuthMode {
   automatic,  // tokens where there are any, or where others than this machine can call
-  tokens,     // always; the first one is made when there are none
+  tokens,     // always; the first one is created if there are none
   none,       // never: for this machine alone
 };
 
@@ -40,13 +40,14 @@ struct ServerSettings {
 };
 
 struct SessionSettings {
-  std::string profile = "session";  // of sessions that name none; made by Cloche if there is none of this name
+  std::string profile =
+      "session";  // of sessions that do not name one; created by Cloche if there is none with this name
   std::chrono::seconds idle_timeout{900};
-  std::uint32_t most = 50;      // of all tenants together; 0: nobody gets a session
+  std::uint32_t most = 50;      // of all tenants together; 0: no sessions
   std::optional<Bytes> memory;  // over the profile's
-  // Which changed files are told of after a run whose request says nothing.
+  // Which changed files are reported after a run whose request does not set this.
   ChangeRules artifacts{.usual = ChangeRules::Usual::ignored, .include = {}, .exclude = {}};
-  // Of a terminal: in all, and while nothing is typed and nothing printed.
+  // Time limits of a terminal: in total, and without input or output.
   std::chrono::milliseconds terminal_timeout = std::chrono::hours(8);
   std::chrono::milliseconds terminal_idle_timeout = std::chrono::minutes(30);
   // That a request may raise the limits of its session to.

@@ -8,7 +8,7 @@
 
 namespace cloche::config {
 
-// Nothing when the key is not there, which is not the same as an empty list: that closes the thing on purpose.
+// Nothing if the key is missing, which is not the same as an empty list: that closes the resource on purpose.
 std::optional<auth::AccessList> read_tenants(Section& section);
 
 }  // namespace cloche::config

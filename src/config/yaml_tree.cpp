@@ -113,7 +113,7 @@ class TreeBuilder final : public YAML::EventHandler {
     }
   }
 
-  // For a copy of all of it.
+  // Enough for a copy of all of it.
   void spend(const YamlNode& node, int line) {
     std::size_t bytes = node.text.size();
     for (const Key& key : node.keys) bytes += key.text.size();
@@ -188,7 +188,7 @@ class TreeBuilder final : public YAML::EventHandler {
   std::size_t bytes_ = 0;
 };
 
-// With an end that yaml-cpp notices: it takes the end of a file for the end of a quotation.
+// With an end that yaml-cpp notices: otherwise it takes the end of the file for the end of a quotation.
 std::string terminated(std::string_view text) {
   std::string whole(text);
   if (!whole.ends_with('\n')) whole += '\n';

@@ -1,7 +1,7 @@
 // A YAML document as a plain tree with line numbers.
 //
-// The text may come from anybody: its size, its depth and what its aliases unfold to are bounded, and what one would
-// not expect in a configuration (a key given twice, a tag, a second document, control characters) is refused.
+// The text is untrusted: its size, its depth and the expansion of its aliases are limited, and what is unusual in a
+// configuration (a duplicate key, a tag, a second document, control characters) is rejected.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 namespace cloche::config {
 
 inline constexpr Bytes max_document = mib(1);
-inline constexpr Bytes max_unfolded_text = mib(4);  // with every alias replaced by what it stands for
+inline constexpr Bytes max_unfolded_text = mib(4);  // with every alias replaced by its value
 inline constexpr std::size_t max_unfolded_nodes = 50'000;
 inline constexpr std::size_t max_depth = 32;
 

@@ -157,7 +157,7 @@ class Builder {
     if (++values_ <= rules_.values) return true;
     return refuse(limit("it has more than " + std::to_string(rules_.values) + " values and keys"), ec);
   }
-  // Of a list: for one element more.
+  // In a list: for one more element.
   bool has_room(error_code& ec) {
     if (open_.empty()) return true;
     const Frame& frame = open_.back();

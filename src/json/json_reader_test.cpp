@@ -38,7 +38,7 @@ Result<json::value> read(std::string_view text, std::size_t piece = std::string_
   return reader.finish();
 }
 
-// How many bytes are read of a text that goes on and on, until it is refused.
+// How many bytes of an endless text are read before it is rejected.
 std::size_t refused_after(const std::string& beginning, const std::string& repeated, std::string& why) {
   JsonReader reader(rules());
   std::size_t fed = beginning.size();

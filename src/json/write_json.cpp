@@ -15,7 +15,7 @@ namespace json = boost::json;
 
 constexpr std::string_view hex_digits = "0123456789abcdef";
 
-// What stands behind the backslash; 'u' for those that have no letter, 0 for what needs no escape.
+// The character after the backslash; 'u' for those without a letter, 0 for what needs no escape.
 constexpr std::array<char, 256> escapes = [] {
   std::array<char, 256> table{};
   for (std::size_t c = 0; c < 0x20; ++c) table[c] = 'u';

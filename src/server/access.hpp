@@ -19,13 +19,13 @@ Status prepare_token_dir(const config::Config& config);
 
 struct Access {
   auth::AuthOptions options;
-  // Made just now, an admin's: whoever started the service has to be shown it, since nobody can show it again.
+  // The admin token that was just created: it must be shown to the operator now, because it cannot be shown again.
   std::optional<auth::NewToken> first_token;
 };
 
-// Tokens are asked for when they are configured, when their file is there, or when others than this machine can call
-// and no JWT keys are configured; then the file is made, with a first token, if it is not there. Otherwise no token is
-// needed, and Service::create refuses to listen beyond this machine. Reads and writes files.
+// Tokens are required if they are configured, if their file exists, or if the service is reachable from other machines
+// and no JWT keys are configured; then the file is created, with a first token, if it does not exist. Otherwise no
+// token is required, and Service::create refuses to listen beyond this machine. Reads and writes files.
 Result<Access> open_access(const config::Config& config, const std::vector<http::ListenOn>& listen);
 
 }  // namespace cloche::server

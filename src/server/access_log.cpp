@@ -6,7 +6,7 @@ namespace cloche::server {
 
 namespace {
 
-// Of a path, which a client may make as long as it likes.
+// The limit of a path, which a client can make arbitrarily long.
 constexpr std::size_t most_of_path = 300;
 
 }  // namespace
@@ -22,7 +22,7 @@ void log_access(const http::AccessRecord& record) {
   fields.push_back({"bytes_in", static_cast<std::int64_t>(record.bytes_in)});
   fields.push_back({"bytes_out", static_cast<std::int64_t>(record.bytes_out)});
   fields.push_back({"peer", std::string_view(peer)});
-  // Its route, and who sent it: tenant and token.
+  // The route, the tenant and the token.
   for (const auto& [name, value] : record.labels) fields.push_back({name, std::string_view(value)});
   log::event(spdlog::level::info, "request", fields);
 }

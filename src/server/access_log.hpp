@@ -1,4 +1,4 @@
-// The access log: one event a request, with who sent it and what became of it. Never a query, a header or a body.
+// The access log: one event per request, with its caller and result. Never a query, a header or a body.
 #pragma once
 
 #include "http/server/server.hpp"

@@ -13,7 +13,7 @@ Result<http::ListenOn> parse_listen(std::string_view text);
 // Whether only this machine can reach it.
 bool is_local(const http::ListenOn& listen);
 
-// What a configuration says, or `flags` instead of its addresses if there are any.
+// The addresses of the configuration, or `flags` instead if there are any.
 Result<std::vector<http::ListenOn>> listen_on(const config::ServerSettings& settings,
                                               const std::vector<std::string>& flags);
 

@@ -10,7 +10,7 @@
 
 namespace cloche::server {
 
-// Whether sandboxes of it hold what is not everybody's: secrets, places of the host, a way out.
+// Whether its sandboxes contain something that not every tenant may use: secrets, mounts of the host, a network.
 bool is_guarded(const Profile& profile);
 
 // A profile without such things is for every tenant unless it lists some. One that has them must say whom it is for:

@@ -92,7 +92,8 @@ TEST(Owners, AddedLanguage_IsForThoseWhoMayUseItsProfile) {
   words.replace(words.find("zig"), 3, "zag");
   EXPECT_EQ(words, unknown.error().message);
   EXPECT_TRUE(read_one.languages.find_for(owners.access, "acme", "lua"));
-  // A shipped language is no secret; where its pool is closed it has no sandbox, as on a host without that pool.
+  // The built-in languages are not secret; if the pool of one is closed, it has no sandbox, as on a host without that
+  // pool.
   EXPECT_TRUE(read_one.languages.find_for(owners.access, "acme", "python"));
 }
 

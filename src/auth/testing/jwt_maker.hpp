@@ -1,5 +1,5 @@
-// For tests: keys, and JWTs signed with them, made by OpenSSL alone. Nothing here shares code with what verifies, but
-// for the encoder of base64url.
+// For tests: keys, and JWTs signed with them, created by OpenSSL only. Nothing here shares code with the verification,
+// except the base64url encoder.
 #pragma once
 
 #include <openssl/evp.h>
@@ -18,7 +18,7 @@ KeyPair make_ec(const char* curve = "P-256");
 std::string public_pem(const KeyPair& key);
 std::string private_pem(const KeyPair& key);
 
-// As a JWKS has it, public half; `more` is put in front of the other members: `"kid":"a",`.
+// The public half as in a JWKS; `more` is put before the other members: `"kid":"a",`.
 std::string rsa_jwk(const KeyPair& key, std::string_view more = "");
 std::string ec_jwk(const KeyPair& key, std::string_view more = "");
 std::string oct_jwk(std::string_view secret, std::string_view more = "");

@@ -1,4 +1,4 @@
-// For tests: a directory that goes with its test, and clocks that are turned by hand.
+// For tests: a directory that is removed with its test, and clocks that are set by hand.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ class ScratchDir {
   std::string path_;
 };
 
-// A file with that content and mode, replacing what is there in one step.
+// Writes a file with that content and mode and replaces an existing one atomically.
 void put_file(const std::string& path, std::string_view content, unsigned mode = 0600);
 std::string file_text(const std::string& path);
 

@@ -32,7 +32,7 @@ std::string text_at(const boost::json::value* value) {
   return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
 }
 
-// What the service said, empty when it was not the service.
+// The message of the service; empty if the response is not from the service.
 std::string message_of(const http::Response& response) {
   boost::system::error_code failed;
   const boost::json::value body = boost::json::parse(response.body, failed);

@@ -1,4 +1,4 @@
-// From an answer of the service that is no success to an error that says what to do.
+// From an unsuccessful response of the service to an error that says what to do.
 #pragma once
 
 #include "core/result.hpp"

@@ -1,5 +1,5 @@
-// Fields of the service's answers. What is missing or of another type is empty: a newer or older service is no reason
-// to fail where something can be shown.
+// Fields of the service's responses. A missing field or one of another type is empty: the command should not fail with
+// a newer or older service if something can be shown.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -17,7 +17,7 @@ double real_in(const boost::json::object& object, std::string_view name);
 bool flag_in(const boost::json::object& object, std::string_view name);
 // The objects of a list.
 std::vector<boost::json::object> objects_in(const boost::json::value& value, std::string_view name);
-// Bytes that stand there as text and, where that is not all, under the name with `_base64` too.
+// Bytes that are given as text and, if that is not exact, also under the name with `_base64`.
 std::string bytes_in(const boost::json::object& object, std::string_view name);
 
 }  // namespace cloche::cli

@@ -15,7 +15,7 @@ enum class OnSignal {
   leave_alone  // the work minds them itself
 };
 
-// Throws what is no success, for main to tell.
+// Throws errors, which main reports.
 int run_client(const ServerFlags& flags, ClientWork work, OnSignal on_signal = OnSignal::end);
 
 }  // namespace cloche::cli

@@ -15,7 +15,7 @@ namespace json = boost::json;
 
 // The service sends a heartbeat every 15 seconds.
 constexpr std::chrono::seconds longest_silence{60};
-// A service that is started again is there within some seconds; one that is gone is not waited for.
+// A service that is restarted is back within some seconds; one that is gone is not waited for.
 constexpr int most_attempts = 4;
 constexpr std::chrono::milliseconds first_pause{200};
 
@@ -39,9 +39,9 @@ class Following {
   const RunPlace& place() const { return place_; }
   // A half event of the line that was lost comes again, whole.
   void begin_line() { parser_ = EventParser(); }
-  // Where the next line goes on; empty at the beginning.
+  // Where the next line continues; empty at the beginning.
   const std::string& last_id() const { return last_id_; }
-  // What the follower said against going on.
+  // The follower's reason to stop.
   const std::optional<Error>& refused() const { return refused_; }
   Result<json::object> take_end() { return std::move(*end_); }
 

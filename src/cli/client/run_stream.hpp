@@ -1,4 +1,4 @@
-// A run as it goes on: its output piece by piece, then how it ended. A line that is lost on the way is taken up again.
+// A run in progress: its output piece by piece, then its result. A lost connection is resumed.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -34,7 +34,7 @@ struct RunFollower {
 // without the run.
 Task<Result<boost::json::object>> follow_run(Service& service, http::Request request, RunFollower follower);
 
-// The request for the events of a run that is there.
+// The request for the events of an existing run.
 http::Request events_request(const RunPlace& place);
 
 }  // namespace cloche::cli

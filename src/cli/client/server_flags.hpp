@@ -1,4 +1,4 @@
-// Flags of every command that talks to a running service: where it is, and who asks.
+// Flags of every command that uses a running service: its address and the credentials.
 #pragma once
 
 #include <CLI/App.hpp>

@@ -52,7 +52,7 @@ void Service::sign(http::Request& request) const {
   if (!token_.empty()) request.fields.emplace_back("Authorization", "Bearer " + token_);
 }
 
-// Whether the service is not there at all, or hung up on this one call, a second look tells.
+// A second connection shows whether the service is not running, or only closed this connection.
 Task<Error> Service::explained(Error error) {
   if (error.code == ErrorCode::permission_denied) {
     if (std::holds_alternative<http::UnixEndpoint>(client_.endpoint())) {

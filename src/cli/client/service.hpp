@@ -21,7 +21,7 @@ class Service {
  public:
   Service(Executor executor, ServerAccess access);
 
-  // As people say it.
+  // In a form for people.
   std::string place() const;
 
   // Answers with an error status are errors here. The body is JSON.
@@ -29,11 +29,11 @@ class Service {
   Task<Result<boost::json::value>> post(std::string target, boost::json::value body);
   Task<Result<boost::json::value>> remove(std::string target);
 
-  // The same for any request; a body goes to the sink, if there is one, as it comes.
+  // The same for any request; the body is passed to the sink, if there is one, as it arrives.
   Task<Result<http::Response>> send(http::Request request, http::BodySink sink, Deadline deadline);
   // An answer with an error status is an answer.
   Task<Result<http::Response>> ask(http::Request request, http::BodySink sink, Deadline deadline);
-  // Without a stream in it only as an error.
+  // Without a stream it is an error.
   Task<Result<http::Upgrade>> upgrade(http::Request request, std::string protocol, Deadline deadline);
 
  private:

@@ -47,7 +47,7 @@ Task<Result<SessionPlace>> find_or_make_session(Service& service, std::string se
   json::value body = std::move(wanted);
   std::string target = "/sessions";
   auto made = co_await service.post(std::move(target), std::move(body));
-  // Somebody else was faster.
+  // Another client was faster.
   if (!made && made.error().code == ErrorCode::already_exists) {
     found = co_await find_session(service, session, tenant);
     co_return found;

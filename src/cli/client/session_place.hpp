@@ -15,9 +15,9 @@ struct SessionPlace {
   std::string target() const;
 };
 
-// `not_found` when there is none; `invalid_argument` when several tenants have one and none is named.
+// `not_found` if it does not exist; `invalid_argument` if several tenants have one and none is given.
 Task<Result<SessionPlace>> find_session(Service& service, std::string session, std::string tenant);
-// The same, and makes it where there is none.
+// The same, and creates it if it does not exist.
 Task<Result<SessionPlace>> find_or_make_session(Service& service, std::string session, std::string tenant);
 
 }  // namespace cloche::cli

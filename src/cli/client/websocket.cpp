@@ -75,7 +75,7 @@ Task<Result<std::optional<WebSocketMessage>>> WebSocket::read() {
       continue;
     }
     if (message->opcode == Opcode::close) {
-      // The same code goes back; whether it arrives does not matter any more.
+      // The same code is sent back; whether it arrives does not matter any more.
       std::string code = message->data.substr(0, 2);
       [[maybe_unused]] auto answered = co_await write(Opcode::close, std::move(code));
       co_return std::nullopt;

@@ -11,10 +11,10 @@
 
 namespace cloche::cli {
 
-// What a server must answer in Sec-WebSocket-Accept.
+// The value that a server must send in Sec-WebSocket-Accept.
 std::string websocket_accept(std::string_view key);
 
-// One reader; several may write. Pings are answered while somebody reads.
+// One reader; several may write. Pings are answered while a read is pending.
 class WebSocket {
  public:
   static Task<Result<std::unique_ptr<WebSocket>>> open(Service& service, std::string target, Deadline deadline);

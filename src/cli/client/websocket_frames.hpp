@@ -30,8 +30,8 @@ class FrameDecoder {
   explicit FrameDecoder(Bytes most = mib(4)) : most_(most) {}
 
   void feed(std::string_view bytes) { unread_.append(bytes); }
-  // The next message, a control frame too; nothing when more bytes are needed. `protocol` when the server breaks the
-  // rules, `limit_reached` when a message is too long.
+  // The next message, including control frames; nothing if more bytes are needed. `protocol` if the server violates the
+  // protocol, `limit_reached` if a message is too long.
   Result<std::optional<WebSocketMessage>> next();
 
  private:

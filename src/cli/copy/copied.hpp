@@ -1,4 +1,4 @@
-// What a copy did.
+// The result of a copy.
 #pragma once
 
 #include <cstdint>

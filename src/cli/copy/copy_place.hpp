@@ -16,7 +16,7 @@ struct CopyPlace {
   bool is_stream() const { return !session && path == "-"; }
 };
 
-// What comes before the first colon is a session, unless there is a slash in it: `./a:b` is a file.
+// What precedes the first colon is a session, unless it contains a slash: `./a:b` is a file.
 CopyPlace parse_copy_place(std::string_view text);
 
 struct CopyWish {
@@ -27,7 +27,7 @@ struct CopyWish {
 // `invalid_argument` unless one of the two is in a session, and only one.
 Result<CopyWish> plan_copy(std::string_view from, std::string_view to);
 
-// The last name of a path; empty when there is none (`.`, `/`, `..`), so that what is in it is meant.
+// The last name of a path; empty if there is none (`.`, `/`, `..`), so that its contents are meant.
 std::string last_name(std::string_view path);
 // True when the path says by itself that it is a directory.
 bool names_directory(std::string_view path);

@@ -74,7 +74,7 @@ Task<Result<Copied>> to_files(Service& service, const SessionPlace& place, const
     if (taken && line.is_due()) {
       Amount amount;
       amount.done = into.bytes();
-      // Of a directory, nobody knows how much is to come.
+      // The size of a directory is unknown in advance.
       if (kind == RemoteKind::file) amount.total = into.total();
       line.show(progress_text(path, amount, std::chrono::steady_clock::now() - start, line.columns()));
     }

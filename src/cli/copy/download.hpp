@@ -1,4 +1,4 @@
-// Out of a session, to a file or directory that is there whole or not at all, or to stdout.
+// Copies out of a session, to a file or directory that is complete or does not exist, or to stdout.
 #pragma once
 
 #include "cli/client/service.hpp"

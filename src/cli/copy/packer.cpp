@@ -137,7 +137,7 @@ Result<std::string> Packer::next() {
       n = ::read(file_.get(), piece.data(), piece.size());
     } while (n < 0 && errno == EINTR);
     if (n < 0) return fail(agent::file_error(errno, file_name_));
-    // The header has promised more: a copy that is not true is none.
+    // The header has announced more: an incomplete copy is an error.
     if (n == 0) return fail(ErrorCode::invalid_argument, file_name_ + " was truncated while it was being copied");
     piece.resize(static_cast<std::size_t>(n));
     missing_ -= piece.size();

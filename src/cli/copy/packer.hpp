@@ -13,9 +13,9 @@ namespace cloche::cli {
 
 class Packer {
  public:
-  // What is at `path` (the command's own links are followed there, and nowhere below), under `name` in the archive; an
-  // empty name packs what is in the directory. What is neither file, directory nor link is left out and counted.
-  // `limit_reached` when there is more than the service takes.
+  // Packs `path` (symbolic links are followed in the argument itself, and nowhere below) under `name` in the archive;
+  // an empty name packs the contents of the directory. What is neither a file, a directory nor a link is skipped and
+  // counted. `limit_reached` if it is more than the service accepts.
   static Result<Packer> open(const std::string& path, const std::string& name);
   // A file that is open already.
   static Result<Packer> of_file(UniqueFd file, const std::string& name);
@@ -28,7 +28,7 @@ class Packer {
   std::size_t entries() const { return entries_; }
   std::size_t left_out() const { return left_out_; }
 
-  // What the service takes in one copy.
+  // The limit of the service for one copy.
   static constexpr std::size_t most_entries = 10'000;
   static constexpr std::uint64_t most_bytes = std::uint64_t{256} << 20;
 

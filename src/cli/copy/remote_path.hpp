@@ -1,4 +1,4 @@
-// What is at a path of a session's workspace.
+// The type of a path in a session's workspace.
 #pragma once
 
 #include <string>

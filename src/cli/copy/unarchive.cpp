@@ -20,7 +20,7 @@ namespace {
 
 namespace tar = agent::tar;
 
-// What the service sends at most, and more names than any workspace has.
+// The limit of the service, and more names than any workspace has.
 constexpr agent::UnpackLimits limits{.bytes = std::uint64_t{4} << 30, .entries = 2'000'000};
 // Names of links are kept, also of those that are left out and make no entry here.
 constexpr std::uint64_t most_links = 100'000;

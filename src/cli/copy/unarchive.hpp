@@ -18,11 +18,11 @@ namespace cloche::cli {
 
 class Unarchive {
  public:
-  // In the end the content is at `path`: a new directory, or merged into the one that is there, file by file.
+  // At the end the content is at `path`: a new directory, or merged into the existing one, file by file.
   static Result<std::unique_ptr<Unarchive>> into_directory(const std::string& path);
-  // In the end the archive's only file is at `path`, in place of any file there.
+  // At the end the only file of the archive is at `path` and replaces any file there.
   static Result<std::unique_ptr<Unarchive>> into_file(const std::string& path);
-  // What was not finished is removed.
+  // An unfinished copy is removed.
   ~Unarchive();
   Unarchive(const Unarchive&) = delete;
   Unarchive& operator=(const Unarchive&) = delete;
@@ -32,7 +32,7 @@ class Unarchive {
   Status finish();
 
   std::uint64_t bytes() const { return bytes_; }  // of content, so far
-  std::uint64_t total() const;                    // of content, as far as the archive has told
+  std::uint64_t total() const;                    // of content, as announced by the archive so far
   std::uint64_t entries() const;
   const std::vector<std::string>& left_out() const { return left_out_; }  // links that lead out
 
@@ -47,9 +47,9 @@ class Unarchive {
   Wanted wanted_ = Wanted::directory;
   UniqueFd parent_;      // where the place is
   std::string name_;     // of the place
-  UniqueFd existing_;    // the directory that is there already
+  UniqueFd existing_;    // the existing directory
   int holder_ = -1;      // the directory that has the staging directory in it
-  std::string staging_;  // its name; empty when there is none
+  std::string staging_;  // its name; empty if there is none
   UniqueFd staged_;
   agent::tar::Reader reader_;
   std::unique_ptr<agent::Unpacker> unpacker_;

@@ -56,7 +56,7 @@ Task<Result<UniqueFd>> sized_input() {
   co_return spool;
 }
 
-// The name under which the copy stands in the workspace; empty when it is merged into the workspace itself.
+// The name of the copy in the workspace; empty if it is merged into the workspace itself.
 Task<Result<std::string>> target_name(Service& service, const SessionPlace& place, const CopyWish& wish,
                                       std::string own_name) {
   std::string path = wish.remote.path;
@@ -105,7 +105,7 @@ Task<Result<Copied>> send(Service& service, const SessionPlace& place, Packer pa
 }  // namespace
 
 Task<Result<Copied>> upload(Service& service, CopyWish wish, std::string tenant) {
-  // What cannot be read is said before a session is made for it.
+  // An unreadable source is reported before a session is created for it.
   UniqueFd input;
   if (wish.local.is_stream()) {
     CLOCHE_CO_TRY(input, co_await sized_input());

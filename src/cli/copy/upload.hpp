@@ -1,4 +1,4 @@
-// Into a session: the file or directory goes as a tar stream, and is there whole or not at all.
+// Copies into a session: the file or directory is sent as a tar stream, and is complete or not there at all.
 #pragma once
 
 #include "cli/client/service.hpp"

@@ -1,5 +1,5 @@
-// What a hostile service can send to a command: events and frames, in any pieces. Nothing may fall, and however the
-// bytes are cut, the same comes out.
+// What a hostile service can send to a command: events and frames, in any pieces. The parser must not crash, and the
+// result must not depend on the pieces.
 #include <cstdint>
 #include <cstdlib>
 
@@ -52,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   const std::size_t piece = 1 + data[0] % 32;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-  // What is too long is refused sooner or later, as the pieces have it; all else is the same.
+  // Data that is too long is rejected sooner or later, depending on the pieces; everything else is the same.
   if (size < most.count && events_of(bytes, piece) != events_of(bytes, size)) std::abort();
   events_of(bytes, piece);
   if (messages_of(bytes, piece) != messages_of(bytes, size)) std::abort();

@@ -22,7 +22,7 @@ class Paint {
   Use use_;
 };
 
-// What decides in mode `automatic`: a terminal that is not dumb, and no NO_COLOR (see no-color.org).
+// The inputs of mode `automatic`: a terminal that is not dumb, and no NO_COLOR (see no-color.org).
 struct ColourHints {
   bool is_terminal = false;
   const char* no_color = nullptr;
@@ -30,9 +30,9 @@ struct ColourHints {
 };
 Paint::Use choose_colours(ColourMode mode, const ColourHints& hints);
 
-// For the whole process: what --color said.
+// For the whole process: the value of --color.
 void set_colour_mode(ColourMode mode);
-// For what is printed on this descriptor.
+// For output on this descriptor.
 Paint paint_for(int fd);
 
 }  // namespace cloche::cli

@@ -14,7 +14,7 @@
 namespace cloche::cli {
 
 int print_text(std::string_view text) {
-  // What went through the C library before comes first.
+  // Output that went through the C library before comes first.
   std::fflush(stdout);
   while (!text.empty()) {
     const ssize_t n = ::write(STDOUT_FILENO, text.data(), text.size());

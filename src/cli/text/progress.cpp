@@ -20,7 +20,7 @@ constexpr std::chrono::milliseconds between_two{100};
 
 std::string bar(const Amount& amount) {
   if (!amount.total) return {};
-  // Of nothing, all is done.
+  // If there is nothing to do, everything is done.
   const std::uint64_t total = *amount.total;
   const double share = total == 0 ? 1.0 : std::min(1.0, static_cast<double>(amount.done) / static_cast<double>(total));
   const auto filled = static_cast<std::size_t>(share * bar_cells);

@@ -11,7 +11,7 @@ namespace cloche::cli {
 
 struct Amount {
   std::uint64_t done = 0;
-  std::optional<std::uint64_t> total;  // of what nobody knows how much there is
+  std::optional<std::uint64_t> total;  // for an unknown total
 };
 
 // `name  [####----]  50 %  1.0 MiB of 2.0 MiB  512.0 KiB/s`, within so many columns.
@@ -21,7 +21,7 @@ std::string progress_text(std::string_view name, Amount bytes, std::chrono::dura
 std::string step_text(std::string_view name, Amount steps, std::chrono::seconds elapsed, std::string_view doing,
                       std::size_t columns);
 
-// Does nothing where the descriptor is no terminal.
+// Does nothing if the descriptor is not a terminal.
 class ProgressLine {
  public:
   explicit ProgressLine(int fd);

@@ -26,7 +26,7 @@ class Table {
 
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  // As many cells as there are columns.
+  // One cell per column.
   void add(std::vector<Cell> row);
 
   // One line each, the titles first; lines are cut at so many columns of a terminal.

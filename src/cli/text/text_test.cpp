@@ -1,4 +1,4 @@
-// What tables, colours, progress and words for a shell look like.
+// The layout of tables, colors, progress and shell words.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@ std::string size_text(std::uint64_t bytes) {
   if (bytes < 1024) return fmt::format("{} B", bytes);
   auto value = static_cast<double>(bytes) / 1024;
   std::size_t unit = 0;
-  // What would be shown as 1024.0 is 1.0 of the next.
+  // What would be shown as 1024.0 is 1.0 of the next unit.
   while (value >= 1023.95 && unit + 1 < std::size(units)) {
     value /= 1024;
     ++unit;

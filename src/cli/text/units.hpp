@@ -12,7 +12,7 @@ namespace cloche::cli {
 std::string size_text(std::uint64_t bytes);
 // "12s", "5m", "3h", "2d".
 std::string span_text(std::chrono::seconds span);
-// How long ago a moment of the service's was, as it writes them; "-" for what is none.
+// How long ago a time of the service was; "-" for an invalid time.
 std::string age_text(std::string_view utc, std::chrono::sys_seconds now);
 
 }  // namespace cloche::cli

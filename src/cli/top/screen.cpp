@@ -37,7 +37,7 @@ WindowSize Screen::size() const { return window_size(STDOUT_FILENO); }
 void Screen::show(const std::vector<std::string>& lines) {
   std::string frame = "\033[H";
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    // What stood there before goes with the rest of each line.
+    // The rest of each line is cleared.
     frame.append(lines[i]).append("\033[K");
     if (i + 1 < lines.size()) frame += "\r\n";
   }

@@ -1,4 +1,4 @@
-// The whole terminal as a canvas, and as it was before when the object goes.
+// The whole terminal as a canvas; it is restored when the object is destroyed.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What `cloche top` shows, as lines of text. No I/O.
+// The lines that `cloche top` shows. No I/O.
 #pragma once
 
 #include <string>
@@ -30,7 +30,7 @@ enum class Key { none, quit, up, down, page_up, page_down, home, end, next_sort,
 // The keys in what was typed; arrows and the like are several bytes. What is left at the end is the beginning of one.
 std::vector<Key> take_keys(std::string& typed);
 
-// What a key does; `rows` is how many sessions fit.
+// Handles a key; `rows` is the number of sessions that fit.
 View after(View view, Key key, std::size_t sessions, std::size_t rows);
 
 std::string_view to_string(SortBy sort);
@@ -41,7 +41,7 @@ std::size_t session_rows(const Snapshot& snapshot, WindowSize size);
 // Exactly as many lines as the screen has, none wider than it is.
 std::vector<std::string> draw(const Snapshot& snapshot, const View& view, WindowSize size, std::chrono::sys_seconds now,
                               const Paint& paint);
-// All of it, once, where there is no screen.
+// All of it, once, without a screen.
 std::string plain_text(const Snapshot& snapshot, const View& view, std::chrono::sys_seconds now, const Paint& paint);
 
 }  // namespace cloche::cli

@@ -1,4 +1,4 @@
-// What `cloche top` draws.
+// The output of `cloche top`.
 #include "cli/top/view.hpp"
 
 #include <gmock/gmock.h>

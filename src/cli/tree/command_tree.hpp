@@ -8,7 +8,7 @@
 namespace cloche::cli {
 
 std::vector<const CLI::App*> visible_commands(const CLI::App& app);
-// Those with dashes, in the order in which they were added; the help first.
+// Options with dashes, in the order in which they were added; the help first.
 std::vector<const CLI::Option*> visible_options(const CLI::App& app);
 std::vector<const CLI::Option*> positionals(const CLI::App& app);
 
@@ -17,7 +17,7 @@ std::vector<std::string> names_of(const CLI::Option& option);
 bool takes_value(const CLI::Option& option);
 bool takes_many(const CLI::Option& option);
 
-// What an option takes, as the parser was told: the words of `{a,b}` where it is one of several.
+// The type of an option's value, as known to the parser: the words of `{a,b}` if it is one of several.
 std::vector<std::string> values_of(const CLI::Option& option);
 // The kind of thing otherwise: FILE, DIR, SESSION, PLACE, URL, TEXT, …
 std::string kind_of(const CLI::Option& option);

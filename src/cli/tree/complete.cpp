@@ -64,12 +64,12 @@ class Collector {
   Collector(const std::vector<std::string>& words, const AskSessions& ask_sessions)
       : words_(words), ask_sessions_(ask_sessions) {}
 
-  // Only what goes on from what is typed.
+  // Only candidates that continue what is typed.
   void offer(const std::string& typed, const std::string& text, const std::string& description) {
     if (text.starts_with(typed)) done_.candidates.push_back({text, description});
   }
 
-  // `before` stands in front of each: the name of an option and its `=`.
+  // `before` is put in front of each: the name of an option and its `=`.
   void offer_values(const CLI::Option& option, const std::string& typed, const std::string& before) {
     for (const std::string& value : values_of(option)) offer(before + typed, before + value, "");
     const std::string kind = kind_of(option);

@@ -1,4 +1,4 @@
-// What can come next on a command line of `cloche`, from the parser's own tree. No I/O but the sessions, asked for.
+// Possible completions of a command line of `cloche`, from the parser's own tree. No I/O except a request for sessions.
 #pragma once
 
 #include <CLI/App.hpp>

@@ -13,7 +13,7 @@ namespace {
 std::string bold(std::string_view text) { return "\\fB" + roff_text(text) + "\\fR"; }
 std::string italic(std::string_view text) { return "\\fI" + roff_text(text) + "\\fR"; }
 
-// What stands for an option's value.
+// The placeholder of an option's value.
 std::string placeholder(const CLI::Option& option) {
   const auto values = values_of(option);
   if (values.empty()) {

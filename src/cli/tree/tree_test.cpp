@@ -35,7 +35,7 @@ class CommandTree : public testing::Test {
     return all;
   }
 
-  // Each visible command, those with others below too.
+  // Each visible command, including those with subcommands.
   static void for_each(const CLI::App& app, const std::function<void(const CLI::App&)>& visit) {
     visit(app);
     for (const CLI::App* each : visible_commands(app)) for_each(*each, visit);
