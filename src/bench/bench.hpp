@@ -9,8 +9,8 @@
 
 namespace cloche::bench {
 
-// Measures these rows, by the ids of their scenarios, in the scenarios' order; all when there are none.
-// `invalid_argument` for a row that there is not, `cancelled` when interrupted.
+// Measures these rows, by the ids of their scenarios, in the scenarios' order; all if none are given.
+// `invalid_argument` for an unknown row, `cancelled` if interrupted.
 Result<Report> measure_rows(Options options, const std::vector<std::string>& rows);
 
 // Writes table.md, results.json and the plots into the directory, which is made if need be.

@@ -19,7 +19,7 @@ namespace cloche::bench {
 
 namespace {
 
-// What is found in no PATH of a plain user.
+// Directories that are not in the PATH of a plain user.
 constexpr const char* further_directories = ":/usr/local/sbin:/usr/sbin:/sbin";
 
 struct Pipe {

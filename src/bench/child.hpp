@@ -28,8 +28,7 @@ struct ChildSpec {
   std::string log;                         // file for its stderr
 };
 
-// A program that runs beside us. When the object goes it is asked to end, by the end of its stdin, and made to after a
-// while.
+// A child process. When the object is destroyed, its stdin is closed so that it ends, and after a while it is killed.
 class Child {
  public:
   static Result<Child> start(const ChildSpec& spec);

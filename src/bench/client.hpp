@@ -1,4 +1,4 @@
-// Client: somebody who asks for the same run again and again, over a connection of its own.
+// Client: requests the same run again and again, over its own connection.
 #pragma once
 
 #include "core/task.hpp"
@@ -9,7 +9,7 @@ class Client {
  public:
   virtual ~Client() = default;
 
-  // One run, whole: asked, done, answered, and the answer looked at.
+  // One complete run: request, run, response, and the check of the response.
   virtual Task<Status> run_once() = 0;
 };
 

@@ -1,4 +1,4 @@
-// A contest: several ways to do the same, tried in turn many times, so that what else goes on in the machine hits all
+// A contest: several ways to do the same, tried in turn many times, so that other activity of the machine affects all
 // of them alike.
 #pragma once
 
@@ -29,11 +29,11 @@ struct Rounds {
   int count = 20;
 };
 
-// Every round begins with another contender, and every other one goes backwards. Standings are in the contenders'
-// order. Fails only when interrupted.
+// Every round starts with another contender, and every second one runs backwards. Standings are in the contenders'
+// order. Fails only if interrupted.
 Result<std::vector<Standing>> hold_contest(const std::vector<Contender>& contenders, Rounds rounds);
 
-// How a round goes: indices of the contenders in their order.
+// The order of a round: indices of the contenders.
 std::vector<std::size_t> order_of_round(std::size_t contenders, std::size_t round);
 
 }  // namespace cloche::bench

@@ -19,7 +19,7 @@ constexpr double bottom = 78;
 constexpr double legend_pitch = 20;
 constexpr int colours = 5;
 
-// From values to places on the page.
+// From values to positions on the page.
 class Ruler {
  public:
   Ruler(double least, double most, Scale scale, double from, double to)

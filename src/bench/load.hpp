@@ -16,7 +16,7 @@ struct LoadResult {
   std::vector<double> ms;
 };
 
-// For this long; runs under way are waited for, and counted. An error, the first, when a client's run failed.
+// For this long; runs in progress are waited for and counted. Returns the first error if a client's run failed.
 Result<LoadResult> put_load(Surroundings& surroundings, const std::vector<std::unique_ptr<Client>>& clients,
                             std::chrono::milliseconds length);
 

@@ -46,7 +46,7 @@ struct Plot {
   std::variant<LinePlot, BarPlot> content;
 };
 
-// On a logarithmic axis what is not above zero cannot be shown, and is left out.
+// Values that are not above zero cannot be shown on a logarithmic axis and are skipped.
 std::string draw(const LinePlot& plot);
 std::string draw(const BarPlot& plot);
 std::string draw(const Plot& plot);

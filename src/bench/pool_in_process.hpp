@@ -18,7 +18,7 @@ class PoolInProcess {
   PoolInProcess& operator=(const PoolInProcess&) = delete;
 
   Task<Result<pool::Lease>> claim();
-  // Until all are idle again: none lent, none being reset.
+  // Until all are idle again: none leased, none being reset.
   Task<Status> until_idle();
 
  private:
@@ -32,7 +32,7 @@ class PoolInProcess {
 
 // A backend for the target, with directories and an instance of its own.
 Result<std::unique_ptr<Backend>> make_backend(Surroundings& surroundings, const Target& target);
-// What every sandbox of the benchmarks is made from.
+// The spec of every sandbox of the benchmarks.
 SandboxSpec sandbox_spec(const Surroundings& surroundings, const Target& target);
 
 }  // namespace cloche::bench

@@ -56,7 +56,7 @@ void for_each_thread(pid_t pid, Add add) {
   for (const auto& thread : fs::directory_iterator(proc(pid) / "task", failed)) add(thread.path());
 }
 
-// The directory of a process's cgroup in a version 1 hierarchy; empty where there is none.
+// The directory of a process's cgroup in a version 1 hierarchy; empty if there is none.
 fs::path cgroup_v1(pid_t pid, const std::string& controller) {
   std::istringstream lines(slurp(proc(pid) / "cgroup"));
   for (std::string line; std::getline(lines, line);) {

@@ -1,4 +1,4 @@
-// What the kernel tells of processes and their cgroups: memory, time, context switches.
+// What the kernel reports about processes and their cgroups: memory, time, context switches.
 #pragma once
 
 #include <sys/types.h>
@@ -24,12 +24,12 @@ double resident_memory(pid_t pid);
 double peak_memory(pid_t pid);
 void reset_peak(pid_t pid);
 
-// Of all its threads, since each began.
+// Of all its threads, since each started.
 std::uint64_t context_switches(pid_t pid);
 std::chrono::nanoseconds cpu_time(pid_t pid);
 
-// What the kernel keeps for the cgroup of a process (stacks, page tables, inodes), in bytes. nullopt where its path has
-// not this in it: then it is not a cgroup of the sandbox's or container's own.
+// Kernel memory of the cgroup of a process (stacks, page tables, inodes), in bytes. nullopt if its path does not
+// contain this: then the cgroup does not belong to the sandbox or container alone.
 std::optional<double> kernel_memory_of_cgroup(pid_t pid, std::string_view cgroup_part);
 
 }  // namespace cloche::bench

@@ -1,4 +1,4 @@
-// What a run of the benchmarks found: sections, one a scenario, of figures and goals; and what this host lacked.
+// The results of a benchmark run: sections, one per scenario, of figures and goals; and what this host lacked.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct Figure {
   Summary value;
 };
 
-// What the project promises, and what came of it in this run.
+// A goal of the project, and the result of this run.
 struct Goal {
   std::string what;
   std::string against;  // measured beside it; empty: an absolute figure
@@ -52,7 +52,7 @@ struct Report {
   std::vector<Section> sections;
 };
 
-// The figure of this name; null when there is none.
+// The figure with this name; null if there is none.
 const Figure* find_figure(const Section& section, const std::string& how);
 
 }  // namespace cloche::bench

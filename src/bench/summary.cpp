@@ -7,7 +7,7 @@ namespace cloche::bench {
 
 double percentile(std::span<const double> sorted, double share) {
   if (sorted.empty()) return 0;
-  // Not to let 0.99 * 100, which is a little more than 99 in floating point, count as 100.
+  // So that 0.99 * 100, which is slightly more than 99 in floating point, does not count as 100.
   const double rank = std::ceil(share * static_cast<double>(sorted.size()) - 1e-9);
   const auto index = static_cast<std::size_t>(std::clamp(rank, 1.0, static_cast<double>(sorted.size())));
   return sorted[index - 1];

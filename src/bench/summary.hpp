@@ -17,8 +17,8 @@ struct Summary {
   double most = 0;
 };
 
-// The smallest value that at least this share (0 to 1) of all are not above: always one that was measured. Of fewer
-// than a hundred values, p99 is the largest. 0 when there are none.
+// The smallest value such that at least this share (0 to 1) of all values are not above it: always a measured value.
+// For fewer than a hundred values, p99 is the largest. 0 if there are none.
 double percentile(std::span<const double> sorted, double share);
 
 Summary summarise(std::vector<double> values);

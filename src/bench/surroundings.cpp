@@ -56,7 +56,7 @@ std::filesystem::path Surroundings::make_directory(const std::string& name) {
 
 void Surroundings::start(Task<> task) {
   asio::co_spawn(io_, std::move(task), [](std::exception_ptr error) {
-    if (error) std::rethrow_exception(error);  // out of the loop, to whoever turns it
+    if (error) std::rethrow_exception(error);  // out of the loop, to its caller
   });
 }
 

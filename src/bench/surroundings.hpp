@@ -39,7 +39,7 @@ struct Target {
 // A Docker engine that answers and has the image.
 struct DockerEngine {
   http::Endpoint endpoint;
-  std::string host;  // as Cloche is told
+  std::string host;  // as given to Cloche
   std::string image;
   std::string api_prefix;  // /v1.41
   std::string version;
@@ -48,7 +48,7 @@ struct DockerEngine {
 
 class Surroundings {
  public:
-  // Looks at the host. What is not there is in lacks().
+  // Inspects the host. What is missing is in lacks().
   explicit Surroundings(Options options);
   ~Surroundings();
   Surroundings(const Surroundings&) = delete;
@@ -106,7 +106,7 @@ class Surroundings {
   std::vector<Lack> lacks_;
 };
 
-// What goes on, for whoever waits: to stderr.
+// Progress messages, on stderr.
 void tell(const std::string& words);
 
 }  // namespace cloche::bench

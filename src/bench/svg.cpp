@@ -6,7 +6,7 @@ namespace cloche::bench {
 
 namespace {
 
-// The colours of lines can be told apart by those who see no red or no green, on white and on near black.
+// The colors of lines can be distinguished with red-green color blindness, on white and on near black.
 constexpr std::string_view style_sheet = R"(<style>
 text{font:13px system-ui,-apple-system,"Segoe UI",sans-serif;fill:#24292f}
 .title{font-size:15px;font-weight:600}

@@ -30,7 +30,7 @@ bool is_traced(pid_t pid) {
   return true;
 }
 
-// The kernel tells nobody when a tracer has come; so it is asked.
+// The kernel sends no event when a tracer has attached, so it is polled.
 Status wait_until_traced(const std::vector<pid_t>& processes) {
   const auto deadline = Deadline::after(10s);
   for (const pid_t pid : processes) {

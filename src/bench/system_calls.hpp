@@ -14,7 +14,7 @@ namespace cloche::bench {
 
 using SystemCalls = std::map<std::string, double>;  // by name
 
-// Those of these processes, and of all they start, while the work is done. `not_found` where there is no strace.
+// The system calls of these processes and their descendants during the work. `not_found` without strace.
 Result<SystemCalls> count_system_calls(Surroundings& surroundings, const std::vector<pid_t>& processes,
                                        const std::function<Status()>& work);
 

@@ -18,7 +18,7 @@ std::string octal(std::uint64_t value, int digits) {
   return text;
 }
 
-// As POSIX lays it down for ustar.
+// The ustar layout of POSIX.
 std::string header_of(const std::string& name, std::uint64_t size) {
   std::string header(block, '\0');
   put(header, 0, name);

@@ -10,7 +10,7 @@ class CallOutput {
   CallOutput(ContextCaps caps, ContextListener listener) : caps_(caps), listener_(std::move(listener)) {}
 
   void take(ContextOutput piece);
-  // Nobody listens any more.
+  // There is no listener any more.
   void mute() { listener_ = nullptr; }
   // One of the two printed more than a call may.
   bool over_limit() const;

@@ -1,4 +1,4 @@
-// What a call in a context gives back, whatever the context's language.
+// The result of a call in a context, for any language.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@ namespace cloche {
 
 enum class ContextEnding {
   ok,            // ran to its end
-  error,         // ran to its end, which was an exception that nobody caught (Python only)
+  error,         // ran to its end with an exception that was not caught (Python only)
   timeout,       // ran longer than its limit
   memory,        // the kernel ended the interpreter because the sandbox's memory was used up
   output_limit,  // printed more than allowed
@@ -22,7 +22,7 @@ enum class ContextEnding {
 };
 std::string_view to_string(ContextEnding ending);
 
-// What the next call finds of what this and earlier ones left.
+// What the next call finds of the state of earlier calls.
 enum class ContextState {
   kept,         // all of it
   handed_over,  // the shell ended and a successor has its state, but for the job table; with sh, also functions and
@@ -31,7 +31,7 @@ enum class ContextState {
 };
 std::string_view to_string(ContextState state);
 
-// What becomes of a call when the interpreter was lost before it.
+// What happens to a call if the interpreter was lost before it.
 enum class AfterLoss {
   refuse,      // its result says `lost`, until a restart
   start_anew,  // it gets a new interpreter, and its result says `fresh`
@@ -46,7 +46,7 @@ struct CallResult {
   ContextEnding ending = ContextEnding::ok;
   std::string reason;  // where it is not `ok` or `error`: what happened
   ContextState state = ContextState::kept;
-  bool fresh = false;  // the interpreter was started anew for this call, because the former one was lost
+  bool fresh = false;  // the interpreter was restarted for this call because the previous one was lost
   std::chrono::microseconds wall{};
   std::string out;
   std::string err;

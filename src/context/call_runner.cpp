@@ -176,7 +176,7 @@ struct CallRunner::Conversation {
   // Takes what there is, up to the call's end or its limit on output.
   void take(Interpreter& interpreter) {
     while (auto item = end || output.over_limit() ? std::nullopt : interpreter.take()) take(interpreter, *item);
-    // What is over the limit is dropped piece by piece: the end is behind it.
+    // Output over the limit is dropped piece by piece: the end comes after it.
     if (auto item = end ? std::nullopt : interpreter.take()) take(interpreter, *item);
   }
 
@@ -233,7 +233,7 @@ Task<> CallRunner::converse(CoreCall& call, CoreResult& result) {
   conversation.output.move_into(result);
 }
 
-// Until the call has ended, or the interpreter, or there is nothing left to be tried.
+// Until the call or the interpreter has ended, or there is nothing left to try.
 Task<> CallRunner::listen(const CoreCall& call, Conversation& conversation) {
   int attempts = 0;
   for (;;) {

@@ -14,12 +14,12 @@
 namespace cloche {
 
 struct CoreCall {
-  // What the driver reads, for the id that its answer must bear.
+  // The driver's input, for the id that its response must have.
   std::function<std::string(const std::string& id, const Interpreter& interpreter)> request;
   std::chrono::milliseconds wall_limit{};
   ContextCaps caps;
   ContextListener listener;
-  bool abandoned = false;  // nobody waits for its end any more: it is interrupted
+  bool abandoned = false;  // its caller is gone: it is interrupted
 };
 
 struct CoreResult : CallResult {

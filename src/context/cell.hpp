@@ -19,7 +19,7 @@ struct CellRequest {
   ContextCaps caps;
 };
 
-// An exception that nobody caught.
+// An exception that was not caught.
 struct CellError {
   std::string type;
   std::string message;
@@ -46,7 +46,7 @@ struct CellFrame {
   std::uint64_t interrupts = 0;  // sent to this interpreter so far
   std::string figure_prefix;     // a figure's path is this, a number and ".png"
 };
-// What the driver reads.
+// The driver's input.
 std::string to_driver_input(const CellRequest& request, const CellFrame& frame);
 
 // Fills in what the driver reported. Its figures are believed only where they can be.

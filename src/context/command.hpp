@@ -30,7 +30,7 @@ Status validate(const CommandRequest& request);
 // file of the sandbox without blanks in its name; empty: stdin is as it was.
 std::string to_driver_line(const std::string& id, std::string_view input, std::string_view command);
 
-// What was there before the command: processes that started earlier, or are jobs of the shell, are not the command's.
+// The state before the command: processes that started earlier, or are jobs of the shell, do not belong to the command.
 struct CommandBegin {
   std::string mark = "0";  // the time since boot, in hundredths of a second
   std::vector<std::uint32_t> jobs;

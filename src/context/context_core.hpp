@@ -1,8 +1,7 @@
 // ContextCore: one call after the other in an interpreter that lives on, whatever its language.
 //
-// Calls are served in the order in which they came by a task of the core's own, so that a caller who goes away in the
-// middle of a call leaves nobody confused: the call is interrupted, and the next one starts when it has ended or its
-// interpreter was replaced.
+// Calls are served in order by a task of the core. So a caller that is cancelled in the middle of a call leaves a
+// defined state: the call is interrupted, and the next one starts when it has ended or its interpreter was replaced.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
-// For tests of contexts: a sandbox of the fake backend: the real agent, real interpreters, no walls.
+// For tests of contexts: a sandbox of the fake backend with the real agent and real interpreters, but without
+// isolation.
 #pragma once
 
 #include <gmock/gmock.h>

@@ -15,12 +15,12 @@ class Dialect {
  public:
   virtual ~Dialect() = default;
 
-  // Programs to try, in this order, where the one before is not there.
+  // Programs to try, in this order, if the previous one does not exist.
   virtual std::vector<ExecSpec> programs() const = 0;
 
   // Asks the call under way to end. `attempt` counts from 0; false: there is nothing more to try.
   virtual Task<bool> interrupt(LiveSandbox& sandbox, Interpreter& interpreter, int attempt) = 0;
-  // How long the call may go on after each attempt.
+  // How long the call may continue after each attempt.
   virtual std::chrono::milliseconds grace() const = 0;
 
   // After an interrupted call has ended: ends what is left of it. False: that could not be done.

@@ -1,8 +1,8 @@
 // DriverReader: from the bytes that an interpreter's driver writes to its event descriptor to what they say.
 //
-// Records end with a NUL: `ready PID`, `begin ID REST`, `end ID REST`, `leaving ID` (a successor is about to tell the
-// end), `moved ID REST` (it does). The driver shares its process with code that nobody trusts, so these
-// may be any bytes. No I/O.
+// Records end with a NUL: `ready PID`, `begin ID REST`, `end ID REST`, `leaving ID` (a successor is about to report the
+// end), `moved ID REST` (it does). The driver shares its process with untrusted code, so these may be any bytes. No
+// I/O.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +55,7 @@ class DriverReader {
   std::size_t longest_;
   std::string buffer_;
   std::size_t position_ = 0;  // where the next record starts
-  std::size_t searched_ = 0;  // up to here there is no NUL
+  std::size_t searched_ = 0;  // there is no NUL up to here
   bool broken_ = false;
 };
 

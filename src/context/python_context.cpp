@@ -45,7 +45,7 @@ class PythonDialect final : public Dialect {
   }
   std::chrono::milliseconds grace() const override { return options_.grace / most_interrupts; }
 
-  // Threads and programs that a cell started may go on; what they print is theirs.
+  // Threads and programs that a cell started may continue; their output is not the cell's.
   Task<bool> sweep(LiveSandbox&, Interpreter&) override { co_return true; }
   std::string nothing_request(const std::string&) const override { return {}; }
 

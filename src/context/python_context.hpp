@@ -1,8 +1,8 @@
 // PythonContext: a Python interpreter in a sandbox in which cells follow each other and variables live on.
 //
-// A cell's end is told by the driver on a descriptor of its own, after all that the cell printed. A cell that runs too
-// long gets a SIGINT, as from Ctrl-C, and its process group with it; one that does not end by that costs the context
-// its interpreter. A lost context says so at once, call after call, until restart().
+// The driver reports a cell's end on a separate descriptor, after all output of the cell. A cell that runs too long
+// gets a SIGINT, as from Ctrl-C, together with its process group; if it does not end, the context loses its
+// interpreter. A lost context reports that immediately, call after call, until restart().
 #pragma once
 
 #include <map>

@@ -275,7 +275,7 @@ TEST_F(PythonContextTest, OutputOfAThreadBetweenCells_IsDroppedAndSaid) {
     const auto next = co_await run(python, "print('mine')");
     EXPECT_EQ(next.out, "mine\n");
     EXPECT_EQ(next.late.count, 5u);
-    // One that never stops printing keeps nobody from working.
+    // Endless output does not block other work.
     (void)co_await run(python,
                        "def flood():\n  while on: print('x' * 1000)\non = True\n"
                        "f = threading.Thread(target=flood); f.start()");

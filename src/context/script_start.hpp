@@ -9,7 +9,7 @@
 namespace cloche {
 
 // For a run of `python3 [options] SCRIPT ARGUMENT...`, forked from a zygote (argv begins with the script) or not (then
-// `script` is where in argv it stands). A figure's path is `figure_prefix`, a number and ".png".
+// `script` is its index in argv). A figure's path is `figure_prefix`, a number and ".png".
 void save_figures(ExecSpec& run, std::size_t script, std::string figure_prefix);
 
 }  // namespace cloche

@@ -14,8 +14,8 @@ constexpr const char* directory = "/tmp/run";
 
 class ScriptStart : public ContextFixture {
  protected:
-  // How a script is started: by an interpreter of its own, forked from a zygote, or by an interpreter that stands in
-  // for a zygote which cannot do what is asked.
+  // How a script is started: by its own interpreter, forked from a zygote, or by an interpreter that replaces a zygote
+  // which cannot do what is required.
   enum class By { interpreter, zygote, interpreter_for_zygote };
 
   void with_each_way(std::function<Task<>(LiveSandbox&, By)> body) {

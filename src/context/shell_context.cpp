@@ -12,7 +12,7 @@ namespace {
 
 constexpr int exit_code_after_timeout = 124;
 constexpr std::size_t longest_directory = 4000;
-// What a command started is looked for so often, until nothing is found.
+// How often processes of a command are searched until none are found.
 constexpr int most_sweeps = 10;
 constexpr int most_interrupts = 3;
 // Makes the shell's driver leave a command; no program has a use for it.
@@ -136,7 +136,7 @@ class ShellContext::InputFile {
     });
   }
 
-  // Empty where there is none.
+  // Empty if there is none.
   const std::string& path() const { return path_; }
 
   Task<Status> write(std::string input) {

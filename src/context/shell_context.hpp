@@ -1,11 +1,11 @@
 // ShellContext: a shell in a sandbox in which commands follow each other; directory, variables, functions, options and
 // background jobs live on.
 //
-// A command's end and exit code are told by the shell on a descriptor of its own, after all that the command printed;
-// what looks like a prompt or a marker is output as any other. After a timeout what the command started is ended, and
-// with bash and sh alike the shell leaves the command altogether: nothing that stood after it is run. A shell that ends
-// under a command (exit, set -e, a timeout) hands its state to a successor. One that cannot (exec, kill -9, a trap on
-// EXIT) is lost; the result says so, and the next command gets a new shell in the same directory.
+// The shell reports a command's end and exit code on a separate descriptor, after all output of the command; text that
+// looks like a prompt or a marker is ordinary output. After a timeout, processes of the command are ended, and with
+// both bash and sh the shell abandons the command altogether: nothing after it runs. A shell that ends during a command
+// (exit, set -e, a timeout) passes its state to a successor. One that cannot (exec, kill -9, a trap on EXIT) is lost;
+// the result says so, and the next command gets a new shell in the same directory.
 #pragma once
 
 #include <map>
@@ -59,7 +59,7 @@ class ShellContext {
   LiveSandbox& sandbox_;
   ShellDialect* dialect_;  // the core's
   ContextCore core_;
-  TaskGroup removals_;  // of input that nobody waits for any more
+  TaskGroup removals_;  // of input that is no longer needed
 };
 
 }  // namespace cloche

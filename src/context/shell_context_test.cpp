@@ -52,7 +52,7 @@ class ShellContextTest : public ContextFixture {
   }
 };
 
-// What the terminal of the system that this is made after got wrong.
+// Bugs of the original system's terminal.
 TEST_F(ShellContextTest, OutputThatLooksLikeAnything_IsOutput) {
   with_each_shell([](LiveSandbox&, ShellContext& shell) -> Task<> {
     const auto number = co_await run(shell, "echo 42");

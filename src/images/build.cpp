@@ -58,7 +58,7 @@ Result<BuildReport> Builder::build_oci(const Recipe& recipe, const oci::Watch& w
   if (is_there()) return report;
   CLOCHE_CHECK(check_offline_tools());
   CLOCHE_TRY(Draft draft, store_.draft(watch));
-  // Somebody else may have made it while we waited for him.
+  // Another process may have built it while we waited.
   if (is_there()) return report;
   CLOCHE_CHECK(make_debian_root(recipe, draft.path(), progress_, watch));
   CLOCHE_TRY(const BuiltRoot built, store_.install(std::move(draft), recipe.name, inputs));

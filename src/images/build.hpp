@@ -49,12 +49,12 @@ struct ImageState {
 
 class Builder {
  public:
-  // invalid_argument for an engine's host that is none, and for a way that the backend does not have.
+  // invalid_argument for an invalid engine host, and for a method that the backend does not support.
   static Result<std::unique_ptr<Builder>> create(Executor executor, BuildOptions options, Progress progress);
 
   // Ends early with `cancelled` when the watch is abandoned, or by the task's cancellation; then nothing is left.
   Task<Result<BuildReport>> build(Recipe recipe, oci::Watch watch);
-  // What there is, whichever way it was made.
+  // The existing images, whichever way they were built.
   Task<Result<ImageState>> look(Recipe recipe, Deadline deadline);
 
  private:

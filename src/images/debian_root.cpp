@@ -15,8 +15,8 @@ namespace {
 // brings all of Perl.
 constexpr const char* merged_usr_hooks = "/usr/share/mmdebstrap/hooks/merged-usr";
 
-// What dpkg need not even unpack. Only this: packages count on other files while they are set up, as Java's does on the
-// directories of manuals.
+// Files that dpkg need not unpack. Only these: packages rely on other files while they are configured, as Java does on
+// the directories of manuals.
 bool can_be_left_packed(std::string_view dropped) {
   return dropped == "/usr/share/doc/*" || dropped == "/usr/share/locale/*";
 }
@@ -31,7 +31,7 @@ std::vector<std::string> arguments_for(const Recipe& recipe, const Mirror& mirro
   std::vector<std::string> argv = {"mmdebstrap", "--mode=root", "--format=directory", "--variant=essential"};
   argv.push_back("--include=" + joined(recipe.packages.packages));
   argv.push_back(std::string("--hook-dir=") + merged_usr_hooks);
-  // What is half written is thrown away, so nothing need reach the disk on the way.
+  // A partial result is discarded, so nothing has to be synced to disk in between.
   argv.emplace_back("--dpkgopt=force-unsafe-io");
   for (const std::string& path : recipe.packages.dropped) {
     if (can_be_left_packed(path)) argv.push_back("--dpkgopt=path-exclude=" + path);

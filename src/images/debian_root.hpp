@@ -11,7 +11,7 @@
 
 namespace cloche::images {
 
-// What a build is at, for people.
+// The progress of a build, for people.
 using Progress = std::function<void(std::string_view line)>;
 
 // Whether this host can make one: permission_denied or unsupported, and what to do about it.

@@ -63,7 +63,7 @@ Task<Result<std::optional<DockerImage>>> find_docker_image(docker::Engine& engin
   docker::Call call;
   call.method = "GET";
   call.path = "/images/" + docker::percent_encode(recipe.tag()) + "/json";
-  // 404: there is none.
+  // 404: it does not exist.
   call.accepts = {200, 404};
   auto answer = co_await engine.call(std::move(call), deadline);
   if (!answer) co_return fail(std::move(answer).error());
@@ -138,7 +138,7 @@ Task<Status> remove_older(docker::Engine& engine, Recipe recipe, Deadline deadli
   call.method = "POST";
   call.path = "/images/prune";
   call.query.emplace_back("filters", boost::json::serialize(filters));
-  // 409: somebody else prunes now.
+  // 409: another prune is running.
   call.accepts = {200, 409};
   call.patience = patience;
   auto pruned = co_await engine.call(std::move(call), deadline);

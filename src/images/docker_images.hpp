@@ -15,7 +15,7 @@
 namespace cloche::images {
 
 struct DockerImage {
-  std::string inputs;  // what its label says; empty for an image of somebody else
+  std::string inputs;  // the value of its label; empty for a foreign image
   std::uint64_t bytes = 0;
   std::string built;  // as the engine says it: 2026-01-31T12:00:00.5Z
 };

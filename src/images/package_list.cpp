@@ -13,7 +13,7 @@ std::string_view trimmed(std::string_view line) {
   return line.substr(first, line.find_last_not_of(" \t\r") - first + 1);
 }
 
-// As Debian's policy has it. A name goes into an argument of apt, which must not take it for anything else.
+// As in Debian's policy. A name becomes an argument of apt, which must not misinterpret it.
 bool is_package(std::string_view name) {
   const auto is_alnum = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
   return name.size() >= 2 && name.size() <= 100 && is_alnum(name.front()) &&

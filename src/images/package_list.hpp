@@ -1,7 +1,7 @@
 // PackageList: what an image is made of, as the files in images/packages say it.
 //
-// One package a line; a line that begins with '-' is a path in the image that is taken away again, in which * and ?
-// stand for a part of one name. '#' begins a comment.
+// One package per line; a line that starts with '-' is a path in the image to remove, in which * and ? match a part of
+// one name. '#' starts a comment.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // Process: a program of the host that works for an image: mmdebstrap, apt, tar. Blocking; for a thread that may wait.
 //
-// It is killed, with all it started, when the object goes, and when Cloche itself is killed.
+// It is killed with all its children when the object is destroyed, and when Cloche itself is killed.
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +17,7 @@
 namespace cloche::images {
 
 struct ProcessSpec {
-  std::vector<std::string> argv;  // argv[0] is looked for in the system's directories
+  std::vector<std::string> argv;  // argv[0] is searched in the system's directories
   std::vector<std::string> environment;
   std::string input;      // its stdin
   std::string directory;  // where it starts; empty: where Cloche is
@@ -26,7 +26,7 @@ struct ProcessSpec {
     joined,  // stderr is read with stdout
   };
   Errors errors = Errors::joined;
-  // In process and mount namespaces of its own: nothing that it starts or mounts outlives it.
+  // In its own process and mount namespaces: nothing that it starts or mounts outlives it.
   enum class Walls { none, own_processes_and_mounts };
   Walls walls = Walls::none;
 };
@@ -34,7 +34,7 @@ struct ProcessSpec {
 // PATH, a neutral language, and what says how to reach the network: the proxy variables.
 std::vector<std::string> plain_environment();
 
-// The absolute path of a program of the system; not_found when there is none.
+// The absolute path of a system program; not_found if it does not exist.
 Result<std::string> find_program(const std::string& name);
 
 class Process {

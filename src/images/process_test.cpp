@@ -61,7 +61,7 @@ TEST(Process, Deadline_KillsItWithItsChildren) {
   ASSERT_FALSE(code);
   EXPECT_EQ(code.error().code, ErrorCode::timeout);
   ASSERT_FALSE(child.empty());
-  // Killed, and perhaps not yet reaped by whoever is process 1 here.
+  // Killed, and perhaps not reaped yet by process 1.
   const pid_t pid = std::stoi(child);
   for (int i = 0; i < 200 && ::kill(pid, 0) == 0; ++i) {
     std::string state;

@@ -30,20 +30,20 @@ struct Recipe {
   std::string dockerfile;           // its path below images/
   std::string base;                 // what the Dockerfile begins from
   std::vector<ImageFile> files;     // the Dockerfile's context, itself included
-  bool has_packages = false;        // false: there is no offline way
+  bool has_packages = false;        // false: there is no offline method
   PackageList packages;             // of the offline way, those of every image included
 
   std::string tag() const { return repository + ":latest"; }
 };
 
-// In the order in which they are best made: small ones first.
+// In the order in which they are best built: small ones first.
 const std::vector<Recipe>& all_recipes();
 
-// By name, or by one of the others; not_found lists what there is.
+// By name or alias; not_found lists the known images.
 Result<Recipe> find_recipe(std::string_view name);
 
-// Names what an image is made from and how: another one when any of it changes. Versions of packages are no part of
-// it, so that a mirror's update does not rebuild everything.
+// A hash of what an image is built from and how: it changes when any of that changes. Package versions are not part of
+// it, so that an update of the mirror does not rebuild everything.
 std::string inputs_of(const Recipe& recipe, Method method, std::string_view architecture);
 
 // The architecture of this program: `amd64`, `arm64`, …

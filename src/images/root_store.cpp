@@ -61,7 +61,7 @@ std::uint64_t bytes_below(const std::string& root) {
   return blocks * 512;
 }
 
-// Whether a process sees a mount of something in this generation. What cannot be looked at counts as yes.
+// Whether a process has a mount from this generation. A process that cannot be inspected counts as yes.
 bool is_in_use(const std::string& generation) {
   const std::string mark = "/roots/" + generation + "/";
   const auto processes = oci::list_directory("/proc");

@@ -4,7 +4,7 @@
 //   images/roots/python-1f2e…/rootfs  one that was made; never changed afterwards
 //   images/roots/python-1f2e…/image.json
 //
-// A new image takes the link over in one step. Sandboxes of the old one go on, since it stays until none uses it.
+// A new image replaces the link atomically. Sandboxes of the old one continue, because it stays until none uses it.
 #pragma once
 
 #include <chrono>
@@ -27,8 +27,8 @@ struct BuiltRoot {
   std::chrono::sys_seconds built;
 };
 
-// A place to make an image in. It is removed, with all that is in it, when the object goes. While it is there nobody
-// else makes an image in this store.
+// A directory to build an image in. It is removed with its contents when the object is destroyed. While it exists, no
+// other process builds an image in this store.
 class Draft {
  public:
   Draft(std::string path, UniqueFd lock) : path_(std::move(path)), lock_(std::move(lock)) {}
@@ -52,7 +52,7 @@ class RootStore {
   // Nothing when it was never made, or is not whole.
   std::optional<BuiltRoot> find(const std::string& name) const;
 
-  // Waits for whoever makes one now, and removes what one that was killed left.
+  // Waits for another build, and removes what a killed one left.
   Result<Draft> draft(const oci::Watch& watch) const;
   // Makes the draft's rootfs the image of this name. Older ones go, but for those that a sandbox uses.
   Result<BuiltRoot> install(Draft draft, const std::string& name, const std::string& inputs) const;

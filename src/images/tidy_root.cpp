@@ -21,7 +21,7 @@ constexpr uid_t sandbox_id = 1000;
 constexpr std::string_view passwd_line = "sandbox:x:1000:1000:sandbox:/workspace:/bin/sh\n";
 constexpr std::string_view group_line = "sandbox:x:1000:\n";
 
-// What mmdebstrap brings from the machine it runs on, and how it was told to work.
+// Files that mmdebstrap copies from the build machine, and its settings.
 constexpr const char* of_the_maker[] = {"/etc/resolv.conf", "/etc/hostname", "/etc/machine-id", "/etc/apt",
                                         "/etc/dpkg/dpkg.cfg.d/99mmdebstrap"};
 

@@ -1,4 +1,5 @@
-// What is done to a root filesystem after its packages are in: the user `sandbox`, and away with what is not needed.
+// What is done to a root filesystem after its packages are installed: the user `sandbox` is added, and unneeded files
+// are removed.
 #pragma once
 
 #include <string>
@@ -9,11 +10,11 @@
 
 namespace cloche::images {
 
-// The paths below `root` that a pattern of a PackageList stands for. No link is followed, so none can lead out.
+// The paths below `root` that match a pattern of a PackageList. Links are never followed, so none can lead out.
 std::vector<std::string> expand_pattern(const std::string& root, std::string_view pattern);
 
-// Removes `dropped` and what tells of the machine that made it; adds the user (1000:1000) and his directories
-// /workspace and /app; takes the set-uid and set-gid bits away.
+// Removes `dropped` and traces of the build machine; adds the user (1000:1000) and the directories /workspace and /app;
+// clears the set-uid and set-gid bits.
 Status tidy_root(const std::string& root, const std::vector<std::string>& dropped);
 
 }  // namespace cloche::images

@@ -90,7 +90,7 @@ Result<std::vector<Leftovers>> find_leftovers(const EngineOptions& options) {
   const OwnerRegistry registry = OwnerRegistry::of_host(options);
   CLOCHE_TRY(auto entries, registry.entries());
   std::erase_if(entries, [&](const OwnerEntry& entry) {
-    // Of another engine nothing can be said here.
+    // Nothing is known here about another engine.
     return entry.backend != backend_of(options) || entry.engine != engine_of(options);
   });
   std::set<std::string> run_dirs{options.run_dir};
@@ -126,7 +126,7 @@ Status remove_leftovers(const EngineOptions& options, const Leftovers& leftovers
   const OwnerRegistry registry = OwnerRegistry::of_host(options);
   if (is_alive(registry, leftovers))
     return fail(ErrorCode::already_exists, "owner " + leftovers.owner + " is still running");
-  // Held meanwhile: nobody can start with this id.
+  // Locked during the removal: no process can start with this id.
   OwnerEntry entry = registry.find(leftovers.owner).value_or(OwnerEntry{});
   entry.id = leftovers.owner;
   if (entry.backend.empty()) entry.backend = backend_of(options);

@@ -12,8 +12,8 @@ namespace cloche {
 
 struct Leftovers {
   enum class State {
-    abandoned,  // its process has ended, and nothing keeps its id: nobody will come for it
-    stopped,    // its process has ended; its state directory is there, and the next start takes it up or removes it
+    abandoned,  // its process has ended and no directory has its id: it will never be used again
+    stopped,    // its process has ended; its state directory exists, and the next start takes it over or removes it
     unknown,    // not of this host, or not known to it: it may be in use
   };
   std::string owner;  // the id
@@ -22,7 +22,7 @@ struct Leftovers {
   State state = State::unknown;
   std::string place;  // the directory that keeps the id, where it is known
   std::vector<Belonging> things;
-  std::vector<std::string> run_dirs;  // in which to look for it
+  std::vector<std::string> run_dirs;  // the directory to search in
 };
 
 // All that carries the id of an owner that is not alive. Blocking.

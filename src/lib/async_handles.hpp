@@ -1,4 +1,4 @@
-// What stands behind the sandboxes that users hold: one of their own, or one that a pool has lent.
+// The implementation of the sandboxes that users hold: private ones, or leased from a pool.
 #pragma once
 
 #include <memory>
@@ -15,10 +15,10 @@ namespace cloche::async {
 struct Sandbox::Impl {
   std::shared_ptr<Engine::Impl> engine;
   std::shared_ptr<LiveSandbox> live;  // none after destroy() or when it was given back
-  std::optional<pool::Lease> lease;   // when it is lent
-  const void* lender = nullptr;       // the pool that has lent it
-  // Goes with `live`: who works with the sandbox by a handle of his own sees that it is no longer the caller's, though
-  // it may live on and be somebody else's.
+  std::optional<pool::Lease> lease;   // if it is leased
+  const void* lender = nullptr;       // the pool that leased it
+  // It ends with `live`: a handle that still uses the sandbox sees that it no longer belongs to the caller, although it
+  // may still exist and be leased to another one.
   std::shared_ptr<const char> held = std::make_shared<const char>();
 
   const std::shared_ptr<LiveSandbox>& share() const {
@@ -43,7 +43,7 @@ struct Sandbox::Impl {
 // How the engine hands out sandboxes, and a manager its leases.
 Sandbox wrap(std::shared_ptr<Engine::Impl> engine, std::unique_ptr<LiveSandbox> sandbox);
 Sandbox wrap(std::shared_ptr<Engine::Impl> engine, pool::Lease lease, const void* lender);
-// True when it still was lent.
+// True if it was still leased.
 bool give_back(Sandbox::Impl& sandbox);
 bool destroy_lent(Sandbox::Impl& sandbox);
 

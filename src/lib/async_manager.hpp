@@ -1,4 +1,4 @@
-// What stands behind async::Manager; runners of code hold on to it.
+// The implementation of async::Manager; code runners keep it alive.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace cloche::async {
 struct Manager::Impl {
   Impl(boost::asio::any_io_executor executor, ManagerOptions options);
 
-  // Which pool has lent it; null when it is none of ours.
+  // The pool that leased it; null if it is not ours.
   static const void* lender_of(const std::shared_ptr<Sandbox>& sandbox) {
     return sandbox && sandbox->impl() != nullptr && sandbox->impl()->lease ? sandbox->impl()->lender : nullptr;
   }

@@ -85,7 +85,7 @@ struct SandboxContainer::Impl {
       : container(sandbox.share(), binding_of(sandbox), shipped_languages(), language_of(options), options.port),
         held(sandbox.held) {}
 
-  // A pool may have lent it to somebody else by now.
+  // A pool may have leased it to another caller by now.
   runner::Container& get() {
     if (held.expired()) throw SandboxLostError("the sandbox of the container was released or destroyed");
     return container;

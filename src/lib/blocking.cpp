@@ -47,7 +47,7 @@ async::Task<RunResult> run_listening(async::Sandbox& sandbox, ExecSpec spec, Out
   auto exec = co_await sandbox.start(std::move(spec));
   RunResult result;
   if (has_input) {
-    // At once: a program may print more than the channel holds before it has read all its input.
+    // Concurrently: a program may print more than the channel can hold before it has read all its input.
     using asio::experimental::awaitable_operators::operator&&;
     result.outcome = co_await (listen(exec, listener) && feed(exec, std::move(input)));
   } else {

@@ -1,4 +1,4 @@
-// What stands behind the sandboxes of blocking code.
+// The implementation of the sandboxes for blocking code.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ struct Sandbox::Impl {
   auto wait_for(Call call) {
     return loop->wait_for([this, call = std::move(call)]() { return call(*sandbox); });
   }
-  // Only of a lent one. True when it still was lent.
+  // Only for a leased one. True if it was still leased.
   bool give_back();
   bool destroy_lent();
 };

@@ -1,4 +1,4 @@
-// What stands behind the blocking Manager; runners of code hold on to it.
+// The implementation of the blocking Manager; code runners keep it alive.
 #pragma once
 
 #include <memory>
@@ -15,14 +15,14 @@ struct Manager::Impl {
       : manager(loop.io().get_executor(), std::move(options)), tasks(loop.io().get_executor()) {}
   ~Impl();
 
-  // What is called on the loop's own thread, and does not wait.
+  // Calls on the loop's own thread that do not wait.
   template <class Call>
   auto on_loop(Call call) {
     using R = std::invoke_result_t<Call&>;
     return loop.wait_for([call = std::move(call)]() mutable -> async::Task<R> { co_return call(); });
   }
 
-  // Until the pools are gone. A second signal hastens.
+  // Until the pools are gone. A second signal skips the wait for leases.
   async::Task<int> shut_down_at_signal();
 
   std::shared_ptr<Sandbox> hold(std::shared_ptr<Impl> self, async::Sandbox lent);

@@ -33,14 +33,14 @@ struct Process::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  // What does not wait.
+  // Calls that do not wait.
   template <class Call>
   auto on_loop(Call call) {
     using R = std::invoke_result_t<Call&, async::Exec&>;
     return loop.wait_for([this, call = std::move(call)]() mutable -> async::Task<R> { co_return call(exec); });
   }
 
-  // What belongs on the loop's thread ends there.
+  // Objects of the loop's thread are destroyed there.
   ~Impl() {
     on_loop([](async::Exec& last) { last = async::Exec(); });
   }

@@ -22,7 +22,7 @@ class CodeFile {
   std::string path_;
 };
 
-// What a file of the host holds. Throws CodeRunnerException when it cannot be read, is no file or holds too much.
+// The content of a file of the host. Throws CodeRunnerException if it cannot be read, is not a file or is too large.
 std::string read_code(const std::string& path);
 
 }  // namespace cloche::coderunner

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* work_dir = "/sandbox";
 constexpr std::string_view filename_mark = "{filename}";
-// What the original grants a program beyond its limit, for the runtime around it.
+// The additional memory that the original grants for the runtime around a program.
 constexpr Bytes memory_buffer = mib(256);
 constexpr double cpu_period = 100'000;
 constexpr std::int64_t most_seconds = std::int64_t{7} * 24 * 3600;

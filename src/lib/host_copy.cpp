@@ -65,7 +65,7 @@ Result<HostTree> scan(const std::string& from) {
   return tree;
 }
 
-// Not a fifo that took a file's place meanwhile: that would never end.
+// Not a FIFO that replaced the file meanwhile: reading it would never end.
 Result<std::shared_ptr<UniqueFd>> open_regular(const std::string& path) {
   auto file = std::make_shared<UniqueFd>(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!*file) return fail_errno("open " + path);
@@ -107,7 +107,7 @@ bool stays_below(const std::string& path) {
   return std::ranges::none_of(fs::path(path), [](const fs::path& part) { return part == ".." || part == "."; });
 }
 
-// What was written of a copy goes again unless the copy is complete.
+// A partial copy is removed unless the copy is completed.
 class Unfinished {
  public:
   explicit Unfinished(std::string path) : path_(std::move(path)) {}

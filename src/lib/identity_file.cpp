@@ -29,7 +29,7 @@ struct Kept {
 
 std::string file_in(const std::string& directory) { return directory + "/identity"; }
 
-// not_found when there is no file; protocol when it is damaged.
+// not_found if there is no file; protocol if it is damaged.
 Result<Kept> read_kept(const std::string& directory) {
   const std::string path = file_in(directory);
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
@@ -76,7 +76,7 @@ Status write_kept(const std::string& directory, const Kept& kept) {
   return sync_directory(directory);
 }
 
-// By a bind mount or a link one file may have two paths.
+// Through a bind mount or a link one file may have two paths.
 bool is_same_file(const std::string& one, const std::string& other) {
   struct stat a{}, b{};
   return ::stat(one.c_str(), &a) == 0 && ::stat(other.c_str(), &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;

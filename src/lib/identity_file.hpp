@@ -1,7 +1,7 @@
 // The identity of an instance: a random id, made once and kept in the instance's directory.
 //
-// Names and directories are chosen by people, and people choose the same ones twice. What tells the sandboxes of one
-// server from those of another is this id alone.
+// Names and directories are chosen by people and may be the same for two servers. Only this id distinguishes the
+// sandboxes of one server from those of another.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,8 @@ namespace cloche {
 std::string new_owner_id();
 bool is_owner_id(std::string_view text);
 
-// Reads the id from the directory, or makes one. Call it with the directory's lock held. The file also says where it
-// is, so that a copy of the directory is told from a directory that was moved: already_exists for a copy.
+// Reads the id from the directory, or creates one. Call it with the directory's lock held. The file also contains its
+// path, so that a copy of the directory can be distinguished from a moved one: already_exists for a copy.
 Result<std::string> ensure_identity(const std::string& directory);
 
 // The id that a directory keeps; nothing when it keeps none.

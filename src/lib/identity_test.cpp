@@ -1,4 +1,4 @@
-// Identities, the registry of owners, and the directory of an instance: who owns what, and who is alive.
+// Identities, the registry of owners, and the directory of an instance: ownership and liveness.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -201,7 +201,7 @@ TEST_F(Instances, CopyWhoseOriginalIsOutOfSight_IsRefusedWhileTheOriginalLives) 
     auto first = InstanceDir::claim(options("a"));
     ASSERT_TRUE(first) << first.error().message;
     id = (*first)->id().value;
-    // As in another mount namespace: the path in the file leads nowhere.
+    // As in another mount namespace: the path in the file does not exist.
     const fs::path copy = here_ / "b/instances/oci/default";
     fs::create_directories(copy);
     std::ofstream(copy / "identity") << "{\"id\":\"" << id << "\",\"path\":\"/nowhere\"}";

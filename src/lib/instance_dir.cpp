@@ -19,7 +19,7 @@ constexpr const char* usual_engine = "unix:///var/run/docker.sock";
 
 std::string lock_in(const std::string& directory) { return directory + "/lock"; }
 
-// Whoever can exchange what is in it has the agents of all sandboxes, and with them all that callers send.
+// A user who can replace files in it controls the agents of all sandboxes, and so everything that callers send.
 Status check_owner(const std::string& directory) {
   struct stat about{};
   if (::stat(directory.c_str(), &about) != 0) return fail_errno("inspect " + directory);
@@ -47,7 +47,7 @@ Result<std::string> make_place(const EngineOptions& options) {
   return canonical.string();
 }
 
-// The file says who has it, for people.
+// The file contains the holder, for people.
 std::string holder_in(int lock) {
   char text[32];
   const ssize_t n = ::pread(lock, text, sizeof text, 0);

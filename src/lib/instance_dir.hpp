@@ -27,7 +27,7 @@ class InstanceDir {
   std::string sessions() const { return id_.place + "/sessions.db"; }
   // Sandboxes may be made from now on. Until then this process leaves nothing that the host must remember.
   void will_make() { nothing_left_ = false; }
-  // Nothing is left that carries the id: once this object goes, the host need not remember it.
+  // Nothing with this id is left: when this object is destroyed, the host can forget it.
   void leave_nothing() { nothing_left_ = true; }
   // This process has made nothing. The host forgets the id at once, unless an earlier process has left something.
   void made_nothing();

@@ -46,7 +46,7 @@ SandboxSpec to_spec(const SandboxSettings& settings, BackendKind backend, std::v
   return spec;
 }
 
-// What must not be cut by the sandbox's end.
+// Work that must not be interrupted by the sandbox's end.
 class ManagedSandbox::Operation {
  public:
   explicit Operation(ManagedSandbox& sandbox) : sandbox_(sandbox) {
@@ -123,7 +123,7 @@ async::Task<> ManagedSandbox::end() {
     while (!gone_) co_await changed_.wait();
     co_return;
   }
-  // However this goes on, nobody waits for ever.
+  // In every case the waiting callers are notified.
   struct Gone {
     ManagedSandbox& sandbox;
     ~Gone() {

@@ -31,11 +31,11 @@ class ManagedSandbox {
   async::Task<ShellResult> run_command(std::string command, std::optional<std::chrono::milliseconds> timeout);
   async::Task<std::string> read_file(std::string path, Bytes most);
   async::Task<> write_file(std::string path, std::string content);
-  // What blocks on the host's files is done on `threads`.
+  // Blocking work on the host's files runs on `threads`.
   async::Task<CopyReport> copy_to(asio::thread_pool& threads, std::string host_path, std::string path);
   async::Task<CopyReport> copy_from(asio::thread_pool& threads, std::string path, std::string host_path, Bytes most);
 
-  // Waits for what runs in it, then ends it. Who comes second waits for the first.
+  // Waits for running operations, then ends it. A second caller waits for the first.
   async::Task<> end();
 
  private:

@@ -122,7 +122,7 @@ Result<std::optional<OwnerLock>> OwnerRegistry::try_new(const OwnerEntry& entry)
   return OwnerLock(entry, path, std::move(file), OwnerLock::Found::nothing);
 }
 
-// Nothing when there is no such file any more.
+// Nothing if the file no longer exists.
 Result<std::optional<OwnerLock>> OwnerRegistry::try_present(const OwnerEntry& entry) const {
   const std::string path = path_of(entry.id);
   UniqueFd file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));

@@ -1,8 +1,8 @@
 // OwnerRegistry: who on this host owns sandboxes, and whether they are alive.
 //
-// Every process that makes sandboxes holds a lock on a file that is named by its owner id, for as long as it lives. So
-// liveness is a lock test, and never a guess from a process id. The file is locked before it gets its name: a file that
-// can be locked by somebody else belongs to an owner whose process has ended.
+// Every process that creates sandboxes holds a lock on a file named by its owner id, for as long as it lives. So
+// liveness is a lock test and never a guess from a process id. The file is locked before it gets its name: a file that
+// another process can lock belongs to an owner whose process has ended.
 #pragma once
 
 #include <sys/types.h>

@@ -10,7 +10,7 @@ namespace cloche {
 
 namespace {
 
-// As spdlog makes it by itself: without a name, and for stdout alone.
+// The default logger of spdlog: without a name, and for stdout only.
 bool is_untouched(const spdlog::logger& logger) {
   return logger.name().empty() && logger.sinks().size() == 1 &&
          dynamic_cast<spdlog::sinks::stdout_color_sink_mt*>(logger.sinks().front().get()) != nullptr;

@@ -1,10 +1,10 @@
-// What the library says while it works, in programs that have not set up a log.
+// Log messages of the library in programs that have not set up a log.
 #pragma once
 
 namespace cloche {
 
-// A library has no business on its program's stdout, where spdlog writes unless it is told otherwise: warnings and
-// errors go to stderr. A program that has set up spdlog, before or after, has its own way.
+// A library must not write to the stdout of its program, which spdlog does by default: warnings and errors go to
+// stderr. If a program sets up spdlog, before or after, its settings are used.
 void keep_log_off_stdout();
 
 }  // namespace cloche

@@ -6,9 +6,9 @@
 
 namespace cloche::runner {
 
-// Redirects within the application are followed. Errors: `not_found` when nothing listens, `timeout`, `protocol` when
-// the answer is no HTTP, `unavailable` when the application hangs up, `limit_reached` when the answer is too long. An
-// answer of an error status is an answer.
+// Redirects within the application are followed. Errors: `not_found` if nothing is listening, `timeout`, `protocol` if
+// the response is not HTTP, `unavailable` if the application closes the connection, `limit_reached` if the response is
+// too long. A response with an error status is a response.
 Task<Result<AppResponse>> send_app_request(LiveSandbox& sandbox, AppRequest request, std::uint16_t default_port);
 
 }  // namespace cloche::runner

@@ -15,7 +15,7 @@ void append_percent(std::string& to, char c) {
   to.append(1, '%').append(1, digits[byte >> 4]).append(1, digits[byte & 0xf]);
 }
 
-// What stands for itself everywhere.
+// Characters that are never encoded.
 bool is_unreserved(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '.' || c == '_' || c == '~';
 }

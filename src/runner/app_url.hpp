@@ -17,13 +17,13 @@ struct AppTarget {
   std::string url() const { return "http://localhost:" + std::to_string(port) + target; }
 };
 
-// From a path, or from a whole URL whose host is this one. Bytes that no URL may have are percent-encoded.
+// From a path, or from a whole URL whose host is this one. Bytes that are not allowed in URLs are percent-encoded.
 Result<AppTarget> parse_app_target(std::string_view endpoint, std::uint16_t default_port);
 
 // Appends to the query.
 void add_params(AppTarget& target, const NameValues& params);
 
-// As a browser sends a form: name=value&…
+// The encoding of a form by a browser: name=value&…
 std::string form_encoded(const NameValues& values);
 
 }  // namespace cloche::runner

@@ -9,7 +9,7 @@ namespace cloche::runner {
 
 namespace {
 
-// Of the work directory after compiling, packed; it is held in memory while the cases run.
+// The limit of the packed work directory after compiling; it is kept in memory while the cases run.
 constexpr Bytes most_packed = mib(256);
 constexpr std::size_t piece = 256 << 10;
 constexpr std::chrono::seconds file_patience{60};

@@ -20,13 +20,13 @@ struct BuiltProgram {
 
 struct BuildResult {
   CompileReport compile;
-  Verdict verdict;       // passed: the program is there
+  Verdict verdict;       // passed: the program exists
   BuiltProgram program;  // only good when it is
   pool::Lease unused;    // where nothing had to be compiled: the sandbox that was claimed, fit for the first run
 };
 
-// An error means that no sandbox was to be had, or that the plan asks for what cannot be; how compiling ended is in the
-// result. A sandbox that dies is replaced once.
+// An error means that no sandbox was available, or that the plan is impossible; how compiling ended is in the result. A
+// sandbox that dies is replaced once.
 Task<Result<BuildResult>> build(ProgramPlan plan, Workplace place, Deadline deadline);
 
 // Puts the program into a lease's work directory, these files over it, and its assets into /tmp.
@@ -35,7 +35,7 @@ Task<Status> settle_in(pool::Lease& lease, const BuiltProgram& program, const Fi
 // How the program is run where the lease comes from: forked from a zygote if there is the one it wants.
 StepRun run_of(const BuiltProgram& program);
 
-// A language's tool that is not there says what to do about it.
+// Adds advice if a tool of the language is missing.
 Verdict explained(Verdict verdict, const ProgramPlan& plan, const Step& step);
 
 }  // namespace cloche::runner

@@ -1,4 +1,4 @@
-// One test case: a run in a sandbox that nobody else has touched, and what the checker says of it.
+// One test case: a run in a fresh sandbox, and the verdict of the checker.
 #pragma once
 
 #include "runner/build.hpp"
@@ -11,7 +11,7 @@ struct Judge {
   BuiltProgram program;
 };
 
-// Runs a built program once, in a fresh sandbox or in the one given. A sandbox that dies, and not for want of memory,
+// Runs a built program once, in a fresh sandbox or in the given one. A sandbox that dies, except by its memory limit,
 // is replaced once; an error means that Cloche could not do its work.
 struct ProgramRun {
   std::string_view input;

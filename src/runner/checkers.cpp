@@ -74,7 +74,7 @@ Comparison compare_words(std::string_view expected, std::string_view got, Same s
   }
 }
 
-// Of a number in decimal notation that no double can hold: too large, or as good as zero?
+// For a decimal number that does not fit in a double: is it too large, or practically zero?
 bool is_tiny(std::string_view digits) {
   const auto exponent_at = digits.find_first_of("eE");
   long long exponent = 0;
@@ -92,7 +92,7 @@ bool is_tiny(std::string_view digits) {
   return static_cast<long long>(point) - static_cast<long long>(significant) + exponent < 0;
 }
 
-// A whole word as a number; nullopt when it is none. Locales have no say.
+// A whole word as a number; nullopt if it is not a number. Independent of the locale.
 std::optional<double> parse_number(std::string_view word) {
   double sign = 1;
   if (word.starts_with('+') || word.starts_with('-')) {

@@ -25,8 +25,8 @@ Comparison compare_trimmed(std::string_view expected, std::string_view got);
 // Word by word; how they are spaced and broken into lines does not matter.
 Comparison compare_tokens(std::string_view expected, std::string_view got);
 
-// Word by word, numbers within a tolerance of the expected one: absolute, or relative to it. Infinite is near infinite
-// of the same sign only, and not a number is near itself only. Words that are no numbers must be the same.
+// Word by word, numbers within an absolute tolerance or one relative to the expected number. Infinity matches only
+// infinity of the same sign, and NaN matches only NaN. Words that are not numbers must be equal.
 Comparison compare_numbers(std::string_view expected, std::string_view got, Tolerance tolerance);
 
 // By any of the above. Not for Checker::Kind::program.

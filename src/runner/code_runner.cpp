@@ -27,7 +27,7 @@ Status validate(const Submission& submission) {
   return {};
 }
 
-// What did not pass first, compiling included.
+// The first failure, including compiling.
 void conclude(Report& report) {
   for (const CaseReport& one : report.cases) {
     if (one.passed()) continue;

@@ -21,9 +21,9 @@ class CodeRunner {
   // and has none; it says what to do.
   Result<Language> find_served(std::string_view name, const std::string& tenant) const;
 
-  // An error means that there is no verdict at all: an unknown language, a submission that makes no sense, no sandbox
-  // to be had. What goes wrong with one case is that case's system_error, and the others go on. A caller that is
-  // cancelled gets the exception once everything has ended.
+  // An error means that no verdict is possible: unknown language, invalid submission, or no sandbox available. If one
+  // case fails for other reasons, that case is a system_error and the others continue. A cancelled caller gets the
+  // exception after everything has ended.
   Task<Result<Report>> run(Submission submission, Deadline deadline = Deadline::never());
 
  private:

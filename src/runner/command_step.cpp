@@ -70,7 +70,7 @@ void add_line(std::string& text, const std::string& line) {
 std::vector<std::string> compilers_of(const LanguageRegistry& languages) {
   std::vector<std::string> compilers;
   for (const auto& [name, known] : languages.all()) {
-    // A program that also runs what it has compiled tells nothing by its name.
+    // The name of a program that also runs what it compiled does not show which step failed.
     if (known.compile.empty() || (!known.run.empty() && known.run.front() == known.compile.front())) continue;
     compilers.push_back(known.compile.front());
   }

@@ -1,5 +1,4 @@
-// What a command of a caller's own does, compile or run, and what is added to its stderr when it is ended by force. No
-// I/O.
+// Whether a caller's command compiles or runs, and what is added to its stderr when it is stopped. No I/O.
 #pragma once
 
 #include <chrono>
@@ -15,9 +14,8 @@ namespace cloche::runner {
 // The programs that do nothing but compile, by their names.
 std::vector<std::string> compilers_of(const LanguageRegistry& languages);
 
-// Compile: the command is a compiler, or a line for a shell that calls one and `err`, what it printed on stderr, has a
-// compiler's complaint. The latter is the only verdict that anything printed has a part in: a shell does not tell which
-// of its programs failed.
+// Compile: the command is a compiler, or a shell line that calls one and whose stderr `err` contains a compiler error.
+// This is the only verdict that depends on output: a shell does not report which of its programs failed.
 StepKind step_of(const std::vector<std::string>& compilers, const std::vector<std::string>& argv, std::string_view err);
 
 // The exit code of a command that ran longer than allowed.

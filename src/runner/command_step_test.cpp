@@ -1,4 +1,4 @@
-// What counts as compiling when the command is a caller's own.
+// What counts as compiling for a command of the caller.
 #include "runner/command_step.hpp"
 
 #include <gmock/gmock.h>

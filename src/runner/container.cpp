@@ -18,7 +18,7 @@ namespace cloche::runner {
 namespace {
 
 constexpr std::string_view own = "CMD";
-// What clients call the work directory, wherever it is.
+// The name of the work directory for clients, whatever it really is.
 constexpr std::string_view usual_work_dir = "/app";
 // Beyond a command's own limit; then the sandbox is given up.
 constexpr std::chrono::seconds beyond_limit{15};
@@ -38,7 +38,7 @@ CommandResponse failed(const Error& error) {
   return response;
 }
 
-// What only the caller can put right.
+// Errors that only the caller can fix.
 bool is_callers_mistake(const Error& error) { return error.code == ErrorCode::invalid_argument; }
 
 }  // namespace
@@ -104,7 +104,7 @@ std::vector<std::string> Container::own_command() const {
   if (!language_) return {};
   Program program;
   program.files = sources_;
-  if (runs_what_it_compiled(*language_)) return {"./a.out"};  // what a compiler that is told no name calls its program
+  if (runs_what_it_compiled(*language_)) return {"./a.out"};  // the default output name of compilers
   auto plan = plan_program(*language_, std::move(program));
   if (plan) return plan->run.argv;
   Program unnamed;

@@ -16,7 +16,7 @@ namespace cloche::runner {
 
 class Container {
  public:
-  // `language` is whose own command "CMD" stands for; its compilers are known from the registry.
+  // `language` is the language whose command replaces "CMD"; its compilers come from the registry.
   Container(std::shared_ptr<LiveSandbox> sandbox, pool::Binding binding, const LanguageRegistry& languages,
             std::optional<Language> language, std::uint16_t port);
 
@@ -26,9 +26,9 @@ class Container {
   // Below /tmp. A target that escapes is refused before anything is written.
   Task<Status> inject_assets(std::vector<Asset> assets, Deadline deadline = Deadline::never());
 
-  // The command is split as a shell would and run without one; one that cannot be split goes to `sh -c`. "CMD" is the
-  // language's own. A command with & at its end goes on in the background until the lease ends. A sandbox that fails is
-  // a response of category system_error; an error is the caller's mistake.
+  // The command is split like in a shell and runs without one; a command that cannot be split is passed to `sh -c`.
+  // "CMD" is replaced by the language's own. A command with & at its end runs in the background until the lease ends. A
+  // sandbox that fails gives a response of category system_error; an error is the caller's mistake.
   Task<Result<CommandResponse>> run_command(std::string command, CommandOptions options);
 
   // Each of `lines` is a line of the program's stdin. Without a program they come back as they are.
@@ -57,7 +57,7 @@ class Container {
   FileTree sources_;  // names that were prepared; of a Java source its content, too
 };
 
-// What the response says of an outcome. `compile` when the command is a language's compiler.
+// The response for an outcome. `compile` if the command is a compiler of a language.
 CommandResponse to_response(Exec::Collected ran, StepKind step, std::chrono::milliseconds timeout);
 
 }  // namespace cloche::runner

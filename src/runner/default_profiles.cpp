@@ -8,7 +8,7 @@ namespace cloche {
 
 namespace {
 
-// Where sandboxes made from the host's own /usr look for programs.
+// The search path for programs in sandboxes made from the host's own /usr.
 constexpr const char* program_dirs[] = {"/usr/local/bin/", "/usr/bin/", "/bin/", "/usr/local/sbin/", "/usr/sbin/"};
 
 bool can_run(const Language& language, BackendKind backend, const HasProgram& has) {

@@ -17,8 +17,8 @@ bool host_has_program(const std::string& program);
 std::vector<Profile> default_profiles(const LanguageRegistry& languages, BackendKind backend,
                                       const HasProgram& has = host_has_program);
 
-// Of sessions, which go on for long and do many things: roomier than those of one program. There is a sandbox for each
-// of so many sessions, and two ready for the next; none where there are no sessions. `image` is for docker.
+// The profile of sessions, which run for long and do many things: larger than that of single programs. Each session has
+// a sandbox, and two more are kept ready; none if there are no sessions. `image` is for docker.
 Profile session_profile(const LanguageRegistry& languages, BackendKind backend, const std::string& image,
                         std::uint32_t most_sessions, const HasProgram& has = host_has_program);
 

@@ -7,7 +7,7 @@ namespace cloche::runner {
 
 namespace {
 
-// How many bytes the UTF-8 character at the front has; 0 when there is none.
+// The number of bytes of the first UTF-8 character; 0 if it is invalid.
 std::size_t character_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
   const auto continues = [&](std::size_t i) { return i < text.size() && (byte(i) & 0xc0) == 0x80; };

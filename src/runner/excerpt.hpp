@@ -1,4 +1,4 @@
-// A short piece of somebody's output, fit for a message: one line, valid UTF-8, bounded.
+// A short excerpt of untrusted output for a message: one line, valid UTF-8, limited length.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace cloche::runner {
 
-// In backquotes; control bytes and what is no UTF-8 as \xNN, and `…` where it was cut.
+// In backquotes; control bytes and invalid UTF-8 as \xNN, and `…` where it was cut.
 std::string excerpt(std::string_view text, std::size_t most = 60);
 
 // The whole text as valid UTF-8, at most so many bytes of it; line breaks and tabs stay.

@@ -22,8 +22,8 @@ struct HostRun {
   Bytes output;  // of stdout and of stderr
 };
 
-// As nobody where this process is root. Its whole session is killed at its end, at the wall limit and at the limit of
-// output. There is no other limit.
+// As user nobody if this process is root. Its whole session is killed at its end, at the time limit and at the output
+// limit. There are no other limits.
 Result<Exec::Collected> run_on_host(const HostRun& run);
 
 // A directory of its own for such a run, owned by the user it runs as; gone with the object.

@@ -48,7 +48,7 @@ TEST(HostRun, EnvironmentOfThisProcess_IsNotPassedOn) {
 TEST(HostRun, Limits_EndTheWholeSession) {
   const auto slow = run({"sh", "-c", "sleep 1000 & echo $!; sleep 1000"}, "", 500ms);
   EXPECT_EQ(slow.outcome.ending, Ending::wall_limit);
-  // Killed with the rest; whoever adopts it may take a moment to reap it.
+  // Killed with the rest; its new parent may take a moment to reap it.
   const std::string left = "/proc/" + slow.out.substr(0, slow.out.find('\n')) + "/root";
   for (int i = 0; i < 1000 && std::filesystem::exists(left); ++i) std::this_thread::sleep_for(10ms);
   EXPECT_FALSE(std::filesystem::exists(left));

@@ -8,7 +8,7 @@ namespace cloche::runner {
 
 namespace {
 
-// What one has printed and the other has not read yet.
+// Output of one program that the other has not read yet.
 struct Pipe {
   explicit Pipe(const Executor& executor) : changed(executor) {}
 
@@ -22,7 +22,7 @@ struct Pipe {
     ended = true;
     changed.notify();
   }
-  // Nobody reads any more.
+  // The reader is gone.
   void break_off() {
     broken = true;
     waiting.clear();
@@ -45,7 +45,7 @@ Task<> carry(Pipe& pipe, Exec& reader, Deadline deadline) {
     }
     std::string next = std::exchange(pipe.waiting, {});
     auto sent = co_await reader.write_stdin(std::move(next), deadline);
-    if (!sent) co_return;  // the reader's own end tells why
+    if (!sent) co_return;  // the end of the reader explains why
   }
   reader.close_stdin();
 }

@@ -6,13 +6,13 @@
 
 namespace cloche::runner {
 
-// The program's own failure counts when it comes first; else the interactor's exit code decides. Ends when both have
-// ended: the interactor's word against the program stops it; when the interactor is content and gone, the program may
-// go on to its end, within its limits. What is under way between them is bounded by what each may print.
+// A failure of the program counts if it comes first; otherwise the interactor's exit code decides. Ends when both have
+// ended: a negative verdict of the interactor stops the program; if the interactor accepts and exits, the program may
+// run to its end within its limits. The data in transit between them is limited by their output limits.
 Task<CaseReport> interact(const BuiltProgram& program, const Judge& interactor, const TestCase& test, Gate& pairs,
                           const ExecObserver& observer, Deadline deadline);
 
-// What both may use; `limit_reached` when the pool can never lend the two together.
+// The limits of both; `limit_reached` if the pool can never lease two sandboxes at a time.
 Status validate_pair(const BuiltProgram& program, const BuiltProgram& interactor);
 
 }  // namespace cloche::runner

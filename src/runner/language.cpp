@@ -21,7 +21,7 @@ std::unexpected<Error> refused(std::string why) { return fail(ErrorCode::invalid
 constexpr std::string_view directory_in_front = "{dir}/";
 constexpr std::string_view all_sources = "{sources}";
 
-// One pass: what a value brings is never looked at again.
+// One pass: inserted values are never expanded again.
 Result<std::string> fill(std::string_view pattern, const Values& values) {
   std::string text;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
@@ -56,7 +56,7 @@ std::string in_directory(std::string_view directory, const std::string& file) {
   return directory == here ? file : std::string(directory) + "/" + file;
 }
 
-// What is filled in, and where the source is.
+// The values to insert, and the directory of the source.
 struct Filling {
   Values values;
   const SourceNames& names;
@@ -69,7 +69,7 @@ struct Filling {
         argv.insert(argv.end(), names.others.begin(), names.others.end());
         continue;
       }
-      // A program is looked for in PATH unless there is a directory in its name.
+      // A program is searched in PATH unless its name contains a directory.
       const bool is_program = argv.empty();
       if (!is_program && directory == here && pattern.starts_with(directory_in_front)) {
         pattern.remove_prefix(directory_in_front.size());
@@ -157,7 +157,7 @@ bool runs_what_it_compiled(const Language& language) {
 }
 
 bool names_directory(const Language& language) {
-  // With nothing to put in for it, a pattern that has it cannot be filled.
+  // Without a value for it, a pattern that contains it cannot be expanded.
   const Values others{{"filename", ""}, {"stem", ""}, {"class", ""}};
   const auto names_it = [&](const std::string& pattern) { return pattern == all_sources || !fill(pattern, others); };
   return std::ranges::any_of(language.compile, names_it) || std::ranges::any_of(language.run, names_it) ||

@@ -31,7 +31,7 @@ struct Steps {
   std::vector<std::string> zygote_argv;
 };
 
-// What a source and its class are called.
+// The names of a source file and its class.
 struct SourceNames {
   std::string file;
   std::string class_name = "Main";
@@ -39,15 +39,15 @@ struct SourceNames {
   std::vector<std::string> others;  // what {sources} names beside the file
 };
 
-// The names that a source has by itself: the file's is the language's own, the class's is looked for in the source.
+// The default names of a source: the file name of the language, and the class name found in the source.
 Result<SourceNames> names_of(const Language& language, std::string_view source);
 
 // Where a source is when its program starts in the source's own directory.
 inline constexpr std::string_view here = ".";
 
-// Refuses names that a program could take for something else than a name. `directory` is the one the source is in, as
-// seen from where the commands start. Where that is here, `{dir}/` in front of an argument is left out, so that a
-// compiler speaks of main.c and not of ./main.c.
+// Rejects names that a program could misinterpret. `directory` is the directory of the source, relative to where the
+// commands start. If that is the current directory, `{dir}/` at the start of an argument is omitted, so that compiler
+// messages say main.c and not ./main.c.
 Result<Steps> expand(const Language& language, const SourceNames& names, std::string_view directory = here);
 
 // Whether the command is the compiled program itself, and not a tool that runs it.
@@ -59,7 +59,7 @@ bool names_directory(const Language& language);
 // The language's prefix and the source; a byte order mark stays in front.
 std::string with_prefix(const Language& language, std::string_view source);
 
-// What to tell when a tool of the language is not in the sandbox.
+// The message if a tool of the language is not in the sandbox.
 std::string missing_tool(const Language& language, const Tool& tool);
 
 // A plain name of a file: no directory, nothing that looks like an option, no control characters.

@@ -11,8 +11,9 @@ struct JavaClass {
   std::string package;  // with dots; empty: none
 };
 
-// The public type at the top, else the first type at the top that has a main method, else Main. Comments and literals
-// do not mislead it. Any bytes are taken, in one pass; what is no Java yields some name that the compiler then refuses.
+// The public top-level type, else the first top-level type with a main method, else Main. Comments and literals are
+// skipped. Any bytes are accepted, in one pass; for invalid Java the result is some name that the compiler then
+// rejects.
 JavaClass find_java_class(std::string_view source);
 
 }  // namespace cloche

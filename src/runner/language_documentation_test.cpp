@@ -1,4 +1,4 @@
-// What docs/configuration.md says of languages is true.
+// docs/configuration.md describes languages correctly.
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -29,7 +29,8 @@ const Language* owner_of(const Languages& languages, const std::string& alias) {
   return nullptr;
 }
 
-// Who says what a language has: Cloche itself, or a configuration, whose limits stand over those of profiles.
+// Where the properties of a language come from: Cloche itself, or a configuration, whose limits take precedence over
+// those of profiles.
 enum class Source { shipped, configuration };
 
 void read_over(config::Section& section, Language& language, Source source) {

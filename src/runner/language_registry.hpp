@@ -16,7 +16,7 @@
 
 namespace cloche {
 
-// How an unknown language is told: two kinds of clients look for their own words.
+// The wording of the error for an unknown language: two kinds of clients expect different messages.
 enum class UnknownLanguage {
   unsupported,    // Unsupported language: x
   not_supported,  // The programming language 'x' is not currently supported.
@@ -24,21 +24,21 @@ enum class UnknownLanguage {
 
 class LanguageRegistry {
  public:
-  // `changes` is what a configuration has below `languages:`. A language of a shipped one's name changes that one, key
-  // by key; another one is added. Errors say file, line and key.
+  // `changes` is the content of `languages:` in a configuration. A language with the name of a built-in one changes it,
+  // key by key; others are added. Errors contain file, line and key.
   static Result<LanguageRegistry> create(const std::optional<config::Part>& changes = {});
 
   const std::map<std::string, Language>& all() const { return languages_; }
 
-  // By name or alias, whatever the case. The error lists what there is.
+  // By name or alias, case-insensitive. The error lists the known languages.
   Result<Language> find(std::string_view name, UnknownLanguage wording = UnknownLanguage::unsupported) const;
 
-  // The same, of those that are there for the tenant: others are told as unknown ones, and not listed.
+  // The same, limited to the languages of the tenant: others are reported as unknown and not listed.
   Result<Language> find_for(const auth::AccessTable& access, std::string_view tenant, std::string_view name) const;
-  // Whether Cloche brings it along, changed by a configuration or not.
+  // Whether it is built in, changed by a configuration or not.
   bool is_shipped(const std::string& name) const { return shipped_.contains(name); }
 
-  // By the extension of a file's name; the longest that fits.
+  // By the extension of a file name; the longest match wins.
   Result<Language> find_for_file(std::string_view file_name) const;
 
   // Where a language runs: in the profile of its own name if there is one, else in the one it names; none if there is
@@ -50,7 +50,7 @@ class LanguageRegistry {
 
   // Every name and alias of a language, lower case, to the profile it runs in; names that are profiles are left out.
   std::map<std::string, std::string> aliases_for(const std::vector<Profile>& profiles) const;
-  // Names and aliases to what they would stand for if the profile that they stand for was not there; see pool::Tenancy.
+  // Maps names and aliases to their fallback if their profile does not exist; see pool::Tenancy.
   std::map<std::string, std::vector<std::string>> fallbacks_for(const std::vector<Profile>& profiles) const;
 
  private:

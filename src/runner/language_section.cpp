@@ -15,7 +15,7 @@ namespace {
 using config::Section;
 using namespace std::chrono_literals;
 
-// Sets the value only when the key is there; `read` is called in any case, so that the key is known.
+// Sets the value only if the key exists; `read` is called in any case, so that the key is known.
 template <class T, class Read>
 void read_optional(Section& section, const char* key, std::optional<T>& value, Read read) {
   T given{};
@@ -89,7 +89,7 @@ void read_source(Section& section, Language& language) {
   section.choice("class_from", language.class_from, {{"nothing", ClassFrom::nothing}, {"java", ClassFrom::java}});
 }
 
-// What a new language did not say, and what every language must have.
+// Defaults of a new language, and required properties.
 void complete(Section& section, Language& language) {
   if (language.title.empty()) language.title = language.name;
   if (language.profile.empty() && config::is_profile_name(language.name)) language.profile = language.name;

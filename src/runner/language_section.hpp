@@ -8,7 +8,7 @@
 
 namespace cloche {
 
-// Over what `language` has, whose name is set; a new one gets what can be told from the rest.
+// Changes `language`, whose name is set; a new language gets defaults.
 void read_language(config::Section& section, Language& language);
 
 // A name of a language: at most 32 lower-case letters, digits and `_ + # . -`, as in c++ and c#.

@@ -174,7 +174,7 @@ Task<Result<OneShotResult>> OneShot::run(OneShotRequest request, Deadline deadli
   co_return result;
 }
 
-// Empty: none is needed, a sandbox can be made. An error: there is no sandbox for it.
+// Empty: no pool is needed, a sandbox can be created. An error: there is no sandbox for it.
 Result<std::string> OneShot::find_profile(const Language& language) const {
   if (manager_ != nullptr) {
     for (const std::string& name : {language.name, language.profile}) {

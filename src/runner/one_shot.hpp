@@ -19,9 +19,9 @@ class OneShot {
   // An error means that Cloche could not do its work: no such image, no engine, a sandbox lost.
   Task<Result<OneShotResult>> run(OneShotRequest request, Deadline deadline = Deadline::never());
 
-  // In the language's pool if there is one, else in a sandbox made for it; compiled first where it must be. A language
-  // that has no sandbox is refused unless the options say otherwise.
-  // `The programming language 'x' is not currently supported.`
+  // In the language's pool if there is one, else in a sandbox created for it; compiled first if necessary. A language
+  // without a sandbox is rejected unless the options allow it. `The programming language 'x' is not currently
+  // supported.`
   Task<Result<OneShotResult>> run_code(OneShotCode code, Deadline deadline = Deadline::never());
 
  private:

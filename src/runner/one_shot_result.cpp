@@ -41,7 +41,7 @@ OneShotResult to_one_shot_result(StepKind step, Exec::Collected ran) {
     case Cause::memory:
     case Cause::output:
     case Cause::not_started:
-      // What was printed before does not tell.
+      // Earlier output does not explain it.
       result.error += result.error.empty() ? verdict.reason : "\n" + verdict.reason;
       break;
     default:

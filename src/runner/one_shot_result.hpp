@@ -1,4 +1,4 @@
-// From how a one-shot run ended to what its caller is told. No I/O.
+// From the end of a one-shot run to its result. No I/O.
 #pragma once
 
 #include "cloche/one_shot.hpp"

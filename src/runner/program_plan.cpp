@@ -10,9 +10,9 @@ namespace cloche::runner {
 namespace {
 
 constexpr std::size_t longest_path = 4096;
-// What callers say for the language's own command.
+// What callers write for the language's own command.
 constexpr std::string_view own_command = "CMD";
-// What a compiler calls a program by itself, and so what callers take for the language's own.
+// The default program name of compilers, which callers use for the language's own command.
 constexpr std::string_view usual_output = "./a.out";
 
 std::unexpected<Error> refused(std::string why) { return fail(ErrorCode::invalid_argument, std::move(why)); }
@@ -27,7 +27,7 @@ bool may_hold_main(const Language& language, const std::string& content) {
   return language.class_from != ClassFrom::java || content.find("void main") != std::string::npos;
 }
 
-// The steps speak of the main file by its name alone; it may be in a directory.
+// The steps use only the name of the main file; it may be in a directory.
 void put_path(std::vector<std::string>& argv, const std::string& name, const std::string& path) {
   if (name != path) std::ranges::replace(argv, name, path);
 }
@@ -35,7 +35,7 @@ void put_path(std::vector<std::string>& argv, const std::string& name, const std
 std::vector<std::string> other_sources(const Language& language, const FileTree& files, const std::string& main_file) {
   std::vector<std::string> others;
   for (const auto& [path, content] : files) {
-    // With a directory in front no name is taken for an option.
+    // With a leading directory no name is taken for an option.
     if (path != main_file && has_extension_of(language, path)) others.push_back("./" + path);
   }
   return others;
@@ -70,7 +70,7 @@ Result<MainFile> plan_source(const Language& language, Program& program) {
   return main;
 }
 
-// Those of a language that its profile's configuration says otherwise do not hold.
+// Limits of a language are ignored if the configuration of its profile sets them.
 StepLimits beneath_profile(StepLimits limits, const LimitOverrides& profile) {
   if (profile.memory) limits.memory.reset();
   if (profile.pids) limits.pids.reset();

@@ -1,4 +1,4 @@
-// From a program as a caller describes it to what is done with it: which files, which steps. No I/O.
+// From a caller's description of a program to the files and steps. No I/O.
 #pragma once
 
 #include <optional>
@@ -20,13 +20,13 @@ struct ProgramPlan {
   // Where the sandbox has this zygote, the run is forked from it with this argv instead.
   std::string zygote;
   std::vector<std::string> zygote_argv;
-  // For a command that runs alone: the programs whose failure is that of compiling; see step_of.
+  // For a command that runs alone: the programs whose failure counts as a compile failure; see step_of.
   std::vector<std::string> compilers;
 };
 
-// Refuses paths that leave the work directory, a tree whose main file cannot be told, an empty command. Limits are the
-// program's, else those the configuration has for the language, else those it has for the profile (`profile`: these are
-// left unset), else the language's own.
+// Rejects paths that leave the work directory, a tree whose main file cannot be determined, and an empty command.
+// Limits are the program's, else those the configuration sets for the language, else those it sets for the profile
+// (`profile`: these are left unset), else the language's own.
 Result<ProgramPlan> plan_program(const Language& language, Program program, const LimitOverrides& profile = {});
 
 // Relative, below the work directory, plain components.

@@ -125,7 +125,7 @@ TEST(PlanProgram, LimitsOfAProfilesConfiguration_StandOverTheLanguagesOwn) {
   EXPECT_EQ(c.compile->limits.memory, std::nullopt);
   EXPECT_EQ(plan_program(language("java"), {.source = "class A {}"}, profile)->run.limits.pids, 128u)
       << "not said there";
-  // What the caller or the configuration of the language says stands over both.
+  // What the caller or the configuration of the language sets takes precedence over both.
   Program asks{.source = "x"};
   asks.run_limits.memory = mib(99);
   EXPECT_EQ(plan_program(language("c"), asks, profile)->run.limits.memory, mib(99));

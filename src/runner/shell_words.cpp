@@ -8,7 +8,7 @@ namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-// What a backslash takes the meaning from within double quotes; before anything else it stands for itself.
+// Characters that a backslash escapes within double quotes; before anything else the backslash is literal.
 bool is_special_in_quotes(char c) { return c == '"' || c == '\\' || c == '$' || c == '`'; }
 
 class Splitter {
@@ -54,7 +54,7 @@ class Splitter {
     }
     if (rest_.empty()) return false;
     const char escaped = take();
-    if (escaped != '\n') add(escaped);  // a line that goes on
+    if (escaped != '\n') add(escaped);  // a continued line
     return true;
   }
 

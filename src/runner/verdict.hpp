@@ -1,4 +1,4 @@
-// From how a step ended to category and cause. No I/O, and no look at what was printed.
+// From how a step ended to category and cause. No I/O, and independent of the output.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ enum class StepKind {
   run,
 };
 
-// Whose the command is: a tool of the language that is not there is no fault of the program.
+// The owner of the command: a missing tool of the language is not the program's fault.
 enum class CommandOwner { language, caller };
 
 Verdict judge_step(StepKind step, CommandOwner owner, const Outcome& outcome);
@@ -29,8 +29,8 @@ Verdict judge_step(StepKind step, CommandOwner owner, const Outcome& outcome);
 // Cloche could not do its work.
 Verdict system_failure(const Error& error);
 
-// What a checker's or an interactor's exit says: 0 is right, 1 is wrong, anything else its own failure. `words` is what
-// it printed.
+// The meaning of a checker's or an interactor's exit code: 0 is right, 1 is wrong, anything else is its own failure.
+// `words` is its output.
 Verdict judge_by_program(std::string_view role, const Outcome& outcome, std::string_view words);
 
 }  // namespace cloche::runner

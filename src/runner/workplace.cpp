@@ -8,7 +8,7 @@ namespace cloche::runner {
 namespace {
 
 constexpr std::size_t piece = 256 << 10;
-// For those who wait their turn although the pool would have them fail.
+// For callers that wait although the pool is set to fail.
 constexpr std::chrono::seconds turn_patience{120};
 
 LimitOverrides overrides_of(const StepLimits& limits) {

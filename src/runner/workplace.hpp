@@ -1,4 +1,4 @@
-// Workplace: where a program's steps run: sandboxes of one profile, lent for one step each. A step never holds a
+// Workplace: where the steps of a program run: sandboxes of one profile, leased for one step each. A step never holds a
 // sandbox while it waits for another, so that steps cannot block each other.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace cloche::runner {
 
-// What a claim does when all sandboxes are lent.
+// What a claim does if all sandboxes are leased.
 enum class Patience {
   as_configured,  // as the pool's options say
   wait,           // waits its turn, whatever they say
@@ -29,12 +29,12 @@ struct Workplace {
   const Profile& options() const;
   // Refuses what a caller asks for beyond the limits that the profile's configuration says.
   Status check_asked(const StepLimits& asked) const;
-  // Refuses a step that may take longer than sandboxes are lent for.
+  // Rejects a step that may take longer than the running_timeout.
   Status validate(const StepLimits& limits) const;
   Task<Result<pool::Lease>> claim(StepLimits limits, Patience patience, Deadline deadline) const;
 };
 
-// How long a step may take when nobody says, and how much it may print.
+// The default limits of a step: time and output.
 constexpr std::chrono::seconds default_wall{10};
 constexpr Bytes default_output = mib(16);
 // How long a sandbox may be silent after a program's own limit before it is given up.
@@ -50,7 +50,7 @@ struct StepRun {
   StepLimits limits;
   std::string_view input;  // outlives the run
 };
-// What it prints is kept up to its limit of output, which ends it. Input is left out.
+// Output is kept up to its limit, which stops the program. Input is not set.
 ExecSpec to_spec(StepRun run);
 
 // Called with the exec when it has started, and with nullptr before it is destroyed.
@@ -76,7 +76,7 @@ class ExecObserverScope {
 Task<Result<Exec::Collected>> run_step(pool::Lease& lease, StepRun run, const ExecObserver& observer,
                                        Deadline deadline);
 
-// By when a sandbox must have told of a program's end.
+// The time by which a sandbox must have reported the end of a program.
 Deadline guard_of(const StepLimits& limits, Deadline deadline);
 
 }  // namespace cloche::runner

@@ -45,7 +45,7 @@ ScriptEvent final_result_of(const JsonMembers& members) {
   return FinalResultEvent{std::string(*data)};
 }
 
-// How the script ended is the server's to say: a script only tells what it raised.
+// The server decides how the script ended: a script only reports what it raised.
 ScriptEvent error_of(const JsonMembers& members) {
   auto message = members.text("message");
   const auto kind = members.text("kind").value_or("exception");

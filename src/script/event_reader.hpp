@@ -1,8 +1,8 @@
 // EventReader: from the bytes on a script's event lane to events, whatever the bytes and however they are split.
 //
-// The script can write what it likes there. What is no event becomes an error event of fault `protocol`, without a word
-// of its content; what only the server may say is no event here. When there are too many, one error event of fault
-// `output_limit` says so and the reader takes nothing more. No I/O.
+// The script can write anything there. An invalid event becomes an error event of fault `protocol`, without its
+// content; events that only the server may send are invalid here. If there are too many, one error event of fault
+// `output_limit` is returned and the reader accepts nothing more. No I/O.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ class EventReader {
   EventLimits limits_;
   std::string buffer_;
   std::size_t position_ = 0;  // where the next line starts
-  std::size_t searched_ = 0;  // up to here there is no line break
+  std::size_t searched_ = 0;  // there is no line break up to here
   std::uint64_t bytes_ = 0;
   std::uint64_t events_ = 0;
   bool line_too_long_ = false;  // its rest is skipped

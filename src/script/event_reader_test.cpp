@@ -22,7 +22,7 @@ std::vector<ScriptEvent> all_of(std::string_view bytes) {
   return all_of(reader, bytes);
 }
 
-// The one event of a line that is none.
+// The single event for an invalid line.
 ErrorEvent fault_of(std::string_view line) {
   const auto events = all_of(std::string(line) + "\n");
   EXPECT_EQ(events.size(), 1u) << line;

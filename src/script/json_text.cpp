@@ -63,7 +63,7 @@ class Walker {
       if (c == '[' || c == '{') {
         ++depth;
       } else if (c == ']' || c == '}') {
-        if (depth == 0) break;  // the end of what a number or a word stands in
+        if (depth == 0) break;  // the end of a number or a word
         if (--depth == 0) {
           ++at_;
           break;

@@ -21,12 +21,12 @@ Status check_json(std::string_view text);
 // The members of an object, views into its text.
 class JsonMembers {
  public:
-  // Refuses what is no valid object, has more than a handful of members, or one of them twice.
+  // Rejects what is not a valid object, has too many members, or a duplicate member.
   static Result<JsonMembers> of(std::string_view text);
 
-  // As written; nullopt when it is not there.
+  // As written; nullopt if it is missing.
   std::optional<std::string_view> raw(std::string_view name) const;
-  // A string's value; nullopt when it is not there or no string.
+  // A string's value; nullopt if it is missing or not a string.
   std::optional<std::string> text(std::string_view name) const;
 
  private:

@@ -24,7 +24,7 @@ std::vector<LogEvent> LogLines::feed(std::string_view bytes) {
       events.push_back(event(line_));
       line_.clear();
     } else if (line_.size() == longest) {
-      // Not through the middle of a character.
+      // Not in the middle of a character.
       const std::size_t whole = line_.size() - incomplete_tail(line_);
       events.push_back(event(std::string_view(line_).substr(0, whole)));
       line_.erase(0, whole);

@@ -56,7 +56,7 @@ Task<Result<std::unique_ptr<ScriptRun>>> ScriptExecutor::start(LiveSandbox& sand
   auto started = co_await sandbox.start(std::move(spec), deadline);
   if (!started) co_return fail(explained(std::move(started).error()));
   auto exec = std::move(*started);
-  // The script does not run before the harness has read all of this, so there is no output to take meanwhile.
+  // The script does not run before the harness has read all of this, so there is no output to read meanwhile.
   std::string input = to_harness_input(request);
   const Deadline until = deadline.sooner(guard);
   auto sent = co_await exec->write_stdin(std::move(input), until);

@@ -24,8 +24,8 @@ class ScriptRun {
  public:
   ScriptRun(std::unique_ptr<Exec> exec, ScriptProgress progress, Deadline guard);
 
-  // The next event, or the result, after which there is nothing more. The script waits when nobody calls this for long.
-  // An error means that Cloche could not do its work.
+  // The next event or the result. Nothing follows the result. The script waits if this is not called for long. An error
+  // means that Cloche could not do its work.
   Task<Result<std::variant<ScriptEvent, ScriptResult>>> next(Deadline deadline = Deadline::never());
   // Ends the script; its result says `cancelled`.
   void stop() { exec_->stop(); }
@@ -45,7 +45,7 @@ class ScriptExecutor {
   // Starts the harness; when it returns, the harness is ready. Again: replaces it.
   Task<Status> prepare(LiveSandbox& sandbox, ScriptHarness options, Deadline deadline) const;
 
-  // Starts a script. A sandbox without the harness is an error, told here or by the run's first next().
+  // Starts a script. A sandbox without the harness is an error, reported here or by the run's first next().
   Task<Result<std::unique_ptr<ScriptRun>>> start(LiveSandbox& sandbox, ScriptRequest request, Deadline deadline) const;
 
   // Runs a script to its end. The deadline is the caller's own, over the script's limit: when it passes, the script is

@@ -12,7 +12,7 @@ std::string seconds(std::chrono::microseconds span) {
   return text;
 }
 
-// What a process that did not end by itself says of its script.
+// The error for a script whose process did not end by itself.
 struct Forced {
   ScriptEnding ending = ScriptEnding::crashed;
   ErrorEvent event;

@@ -27,7 +27,7 @@ class ScriptProgress {
   // The process is gone. An error means that the harness failed, not the script.
   Status finish(Outcome outcome);
 
-  // In order. A plan's final_result or error comes last, even where the script printed after it.
+  // In order. A plan's final_result or error comes last, even if the script printed after it.
   std::optional<ScriptEvent> next_event();
   // The script is over though its process may not be.
   bool wants_stop() const { return last_.has_value(); }

@@ -15,7 +15,7 @@ std::string_view to_string(ScriptMode mode);
 // Refuses what makes no sense.
 Status validate(const ScriptRequest& request);
 
-// What the harness reads from its stdin.
+// The harness's input on stdin.
 std::string to_harness_input(const ScriptRequest& request);
 // The exec, forked from the harness of this name.
 ExecSpec to_exec(const ScriptRequest& request, std::string harness);

@@ -73,8 +73,8 @@ Result<std::unique_ptr<CrunRun>> CrunRun::prepare(Surroundings& surroundings, co
   std::ofstream(place / "bundle" / "config.json") << json::serialize(config_of(argv));
   oci::Command command;
   command.program = program;
-  // Without cgroups: they are not what it is compared for. On a hybrid host crun refuses to start while it sees the
-  // hierarchy of version 2; it is hidden from it as the embedded backend does.
+  // Without cgroups: they are not compared here. On a hybrid host crun refuses to start if it sees the hierarchy of
+  // version 2; it is hidden as in the oci backend.
   command.arguments = {"--root",   place / "state",  "--cgroup-manager=disabled", "run",
                        "--bundle", place / "bundle", "bench-" + random_hex(6)};
   const auto layout = oci::parse_cgroup_layout(text_of("/proc/self/mountinfo"));

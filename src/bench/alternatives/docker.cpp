@@ -32,7 +32,7 @@ Result<std::string> id_in(const std::string& answer) {
   return docker::json::text(docker::json::find(parsed, "Id"));
 }
 
-// What a program printed, with the 8 bytes in front of a piece that say whose it is.
+// The output of a program, with the 8 bytes before each piece that identify its stream.
 Status check_output(const std::string& framed, const std::string& wanted) {
   if (wanted.empty() ? framed.empty() : framed.size() == wanted.size() + 8 && framed.ends_with(wanted)) return {};
   return fail(ErrorCode::internal, "the program printed: " + framed.substr(0, 300));

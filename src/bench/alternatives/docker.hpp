@@ -25,7 +25,7 @@ class EngineCalls {
   std::string prefix_;
 };
 
-// A container that runs until the object goes. It has no network and no limits.
+// A container that runs until the object is destroyed. It has no network and no limits.
 class DockerContainer {
  public:
   static Result<std::unique_ptr<DockerContainer>> start(Surroundings& surroundings, const std::string& runtime);

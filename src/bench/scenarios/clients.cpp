@@ -1,4 +1,4 @@
-// From one client to two hundred: how the rate holds, and what each of them waits.
+// From one client to two hundred: throughput and latency.
 #include "bench/alternatives/docker.hpp"
 #include "bench/alternatives/service_client.hpp"
 #include "bench/interrupt.hpp"

@@ -1,5 +1,4 @@
-// What a warm run costs the machine, whatever it takes by the clock: the figures to look at when it is to be made
-// faster.
+// What a warm run costs the machine, independent of its duration: the figures for optimising it.
 #include <algorithm>
 #include <cstring>
 #include <fstream>
@@ -51,7 +50,7 @@ Status run_times(Surroundings& surroundings, const Subject& subject, int count) 
   return {};
 }
 
-// What a process has used so far.
+// The resources that a process has used so far.
 struct Use {
   std::uint64_t switches = 0;
   std::chrono::nanoseconds cpu{};
@@ -65,7 +64,7 @@ std::map<pid_t, Use> use_of(const std::vector<pid_t>& processes) {
   return all;
 }
 
-// Of those processes that were there before and after: agent and zygote. Others lived for one run; their time is that
+// Processes that existed before and after: agent and zygote. Others lived for one run; their time is included in that
 // of their parents' children.
 Use difference(const std::map<pid_t, Use>& before, const std::map<pid_t, Use>& after) {
   Use sum;
@@ -99,7 +98,7 @@ Status count_switches(Surroundings& surroundings, const Subject& subject, Sectio
   return {};
 }
 
-// The run as its answer tells of it, beside what the client waited.
+// The times in the response of a run, besides the latency of the client.
 Status time_answers(Surroundings& surroundings, const Subject& subject, Section& section) {
   ServiceCalls calls(surroundings, subject.service->socket());
   const std::string body = R"_({"session_id":"cost","code":"print(42)"})_";

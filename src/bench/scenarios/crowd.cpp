@@ -123,7 +123,8 @@ Result<Section> measure_crowd(Surroundings& surroundings) {
   const Summary of_many = summarise(std::move(claims->of_many));
   section.figures.push_back({"claim from 5", "ms", of_few});
   section.figures.push_back({"claim from " + number, "ms", of_many});
-  // p99 of fractions of a millisecond is the scheduler's as much as ours: a tenth of a millisecond is no difference.
+  // The p99 of fractions of a millisecond depends on the scheduler as much as on Cloche: a tenth of a millisecond is
+  // not a difference.
   section.goals.push_back({"claim from " + number + " idle sandboxes", "the same from 5", "similar p99",
                            number_text(of_many.p99) + " ms and " + number_text(of_few.p99) + " ms",
                            of_many.p99 <= std::max(1.5 * of_few.p99, of_few.p99 + 0.1)});

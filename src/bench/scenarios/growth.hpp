@@ -1,4 +1,4 @@
-// What grows: the same calls measured again and again while there is more and more of something.
+// Growth: the same calls measured repeatedly while the number of something grows.
 #pragma once
 
 #include "bench/alternatives/service_client.hpp"

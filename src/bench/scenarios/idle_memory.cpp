@@ -1,4 +1,4 @@
-// What a sandbox costs that does nothing but wait.
+// The cost of an idle sandbox.
 #include "bench/alternatives/docker.hpp"
 #include "bench/interrupt.hpp"
 #include "bench/pool_in_process.hpp"
@@ -17,7 +17,7 @@ constexpr auto patience = 60s;
 
 enum class Python { none, warm };
 
-// Sandboxes that idle until the object goes.
+// Idle sandboxes, until the object is destroyed.
 class Idlers {
  public:
   Idlers(Surroundings& surroundings, std::unique_ptr<Backend> backend)
@@ -139,7 +139,7 @@ Result<Section> measure_idle_memory(Surroundings& surroundings) {
   section.reference = "cloche, " + main.value_or(Target{"oci", "crun"}).name();
   const int count = surroundings.pick(3, 10);
   for (const Target& target : surroundings.targets()) {
-    if (target.is_docker()) continue;  // what Docker costs is told by the plain container
+    if (target.is_docker()) continue;  // the cost of Docker is that of the plain container
     auto cost = cost_of_sandboxes(surroundings, target, Python::none, count);
     CLOCHE_CHECK(add_figures(section, "cloche, " + target.name(), std::move(cost)));
   }

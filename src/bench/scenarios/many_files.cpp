@@ -1,4 +1,4 @@
-// A workspace that fills up: artifacts of a run, grep and glob look at every file of it.
+// A workspace that fills up: artifacts of a run, grep and glob scan every file of it.
 #include "bench/interrupt.hpp"
 #include "bench/scenarios/growth.hpp"
 #include "bench/service_process.hpp"
@@ -7,7 +7,7 @@ namespace cloche::bench {
 
 namespace {
 
-// A hundred files a directory, each of two short lines. Files that are there stay as they are.
+// A hundred files per directory, each with two short lines. Existing files stay unchanged.
 std::string fill_to(int count) {
   return R"_({"session_id":"files","code":"import os\nfor i in range()_" + std::to_string(count) +
          R"_():\n    name = 'd%d/f%d.txt' % (i // 100, i)\n    os.makedirs(os.path.dirname(name), exist_ok=True)\n)_" +

@@ -1,4 +1,4 @@
-// A sandbox that nobody kept warm: from nothing to its first answer.
+// A sandbox without a warm pool: from nothing to its first response.
 #include "bench/alternatives/crun_run.hpp"
 #include "bench/alternatives/docker.hpp"
 #include "bench/child.hpp"
