@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -29,6 +30,8 @@ constexpr std::chrono::seconds patience{3};
 // faster than it can be found.
 constexpr int calm_rounds = 4;
 constexpr int clean_looks = 2;
+// More orphans than this are likely to fork: killing one makes room for another, stopping it does not.
+constexpr std::ptrdiff_t crowd = 8;
 
 std::set<gid_t>& living_marks() {
   static std::set<gid_t> marks;
@@ -143,12 +146,14 @@ bool kill_hoppers(uid_t uid, std::set<pid_t>& known) {
 void end_orphans(OrphanMark mark, uid_t uid) {
   mark = OrphanMark();
   std::set<pid_t> known;
-  if (!kill_strays(known)) return;
+  const bool is_crowd = std::ranges::count(read_process_table(), ::getpid(), &ProcessRow::parent) > crowd;
+  const auto kill_some = [&](bool is_calm) { return is_calm ? kill_strays(known) : kill_hoppers(uid, known); };
+  if (!kill_some(!is_crowd)) return;
   const auto deadline = std::chrono::steady_clock::now() + patience;
   // A look can miss what hops: one that finds nothing is not enough.
   for (int round = 1, clean = 0; clean < clean_looks && std::chrono::steady_clock::now() < deadline; ++round) {
     ::poll(nullptr, 0, 2);
-    clean = (round < calm_rounds ? kill_strays(known) : kill_hoppers(uid, known)) ? 0 : clean + 1;
+    clean = kill_some(round < calm_rounds && !is_crowd) ? 0 : clean + 1;
   }
 }
 

@@ -31,6 +31,7 @@ using std::chrono::milliseconds;
 
 // How long a killed tree is given to vanish before the result is told all the same.
 constexpr milliseconds tree_patience{5'000};
+constexpr std::size_t large_tree = 8;
 
 std::uint64_t in_us(const timeval& time) {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(time.tv_usec);
@@ -223,12 +224,12 @@ class Supervisor {
     return static_cast<int>(std::clamp<long long>(left, 0, 3'600'000));
   }
 
-  // Kills and reaps until nothing descends from us any more. A tree that forks faster than it is killed is first
-  // stopped, so that it cannot fork.
+  // Kills and reaps until nothing descends from us any more. A tree that is large, or forks faster than it is killed,
+  // is first stopped: it cannot fork then, and still counts in the limit of processes.
   void end_tree() {
     const auto deadline = Clock::now() + tree_patience;
     for (int round = 0; reap() && Clock::now() < deadline; ++round) {
-      if (round >= 3) {
+      if (round >= 3 || (round == 0 && descendants(read_process_table(), ::getpid()).size() > large_tree)) {
         while (signal_tree_once_stopped() && Clock::now() < deadline) {
         }
       }

@@ -14,6 +14,7 @@
 #include "core/task.hpp"
 #include "sandbox/channel.hpp"
 #include "sandbox/kernel.hpp"
+#include "sandbox/memory_guard.hpp"
 #include "sandbox/spec.hpp"
 
 namespace cloche {
@@ -44,6 +45,9 @@ class Enclosure {
   virtual Task<Result<Evidence>> evidence() = 0;
   // Whether that is a matter of microseconds, and so can be asked for after every exec.
   virtual bool has_cheap_evidence() const = 0;
+
+  // How much memory is in use, where reading that is a matter of microseconds.
+  virtual std::optional<MemoryUse> memory_use() { return std::nullopt; }
 
   // Ends all that runs inside and removes every trace: processes, mounts, cgroups, directories, uid range. Idempotent.
   // Not cancellable; bounded by the deadline, after which what is left is named in the error and is found by `recover`.

@@ -57,6 +57,13 @@ std::optional<ExecOutput::Source> source_of(std::uint8_t lane) {
 Exec::Exec(std::unique_ptr<AgentStream> stream, std::shared_ptr<OomLedger> ledger, Caps caps)
     : stream_(std::move(stream)), ledger_(std::move(ledger)), caps_(caps) {}
 
+void Exec::guard_with(MemoryGuard& guard) {
+  guarded_ = guard.watch([this] {
+    is_out_of_memory_ = true;
+    signal(SIGKILL, wire::SignalTarget::program);  // its supervisor then ends the rest
+  });
+}
+
 Status Exec::count(std::uint8_t lane, std::size_t bytes) {
   const std::uint64_t cap = lane == wire::lane::event ? caps_.events : caps_.output;
   received_[lane] += bytes;
@@ -90,7 +97,8 @@ Task<Result<std::variant<ExecOutput, Outcome>>> Exec::next(Deadline deadline) {
       if (!ended) co_return fail(ErrorCode::protocol, "the sandbox's agent sent an unknown message about a program");
       CLOCHE_CO_CHECK(see(*ended));
       const OomLedger::Claim claim = co_await ledger_->claim(ended->oom_kills, suspicion_of(*ended));
-      outcome_ = classify(*ended, claim.kills);
+      guarded_.leave();
+      outcome_ = classify(*ended, claim.kills + (is_out_of_memory_ ? 1 : 0));
       continue;
     }
     if (std::holds_alternative<StreamClosed>(*event)) {

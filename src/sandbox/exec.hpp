@@ -13,6 +13,7 @@
 #include "sandbox/agent_link.hpp"
 #include "sandbox/exec_spec.hpp"
 #include "sandbox/files.hpp"
+#include "sandbox/memory_guard.hpp"
 
 namespace cloche {
 
@@ -80,6 +81,9 @@ class Exec {
   };
   Exec(std::unique_ptr<AgentStream> stream, std::shared_ptr<OomLedger> ledger, Caps caps);
 
+  // Lets the guard kill the program when the sandbox runs out of memory.
+  void guard_with(MemoryGuard& guard);
+
   // Where it was started with a look, and has ended: since when, and what was found if that was quick.
   struct Seen {
     std::int64_t since_ns = 0;
@@ -102,6 +106,8 @@ class Exec {
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::uint32_t pid_ = 0;
   std::uint64_t background_id_ = 0;
+  bool is_out_of_memory_ = false;  // it was killed by the guard
+  MemoryGuard::Place guarded_;
   std::optional<Outcome> outcome_;
   std::optional<Seen> seen_;
 };

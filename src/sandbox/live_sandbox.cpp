@@ -67,18 +67,29 @@ Task<Status> TcpConnection::write(std::string bytes, Deadline deadline) {
 
 void TcpConnection::finish() { stream_->send_eof(wire::lane::in); }
 
-LiveSandbox::LiveSandbox(std::shared_ptr<Enclosure> enclosure, std::unique_ptr<AgentLink> link)
+LiveSandbox::LiveSandbox(const Executor& executor, std::shared_ptr<Enclosure> enclosure,
+                         std::unique_ptr<AgentLink> link)
     : enclosure_(std::move(enclosure)),
       ledger_(std::make_shared<OomLedger>(enclosure_)),
       link_(std::move(link)),
       limits_(enclosure_->spec().limits) {
   link_->explain_end_with([ledger = ledger_] { return ledger->cause_of_end(); });
+  if (kernel() == Kernel::own) {
+    auto read = [walls = enclosure_] { return walls->memory_use(); };
+    guard_ = std::make_shared<MemoryGuard>(executor, std::move(read));
+  }
+}
+
+std::unique_ptr<Exec> LiveSandbox::guarded(std::unique_ptr<Exec> exec) {
+  if (guard_) exec->guard_with(*guard_);
+  return exec;
 }
 
 Task<Result<std::unique_ptr<LiveSandbox>>> LiveSandbox::open(std::unique_ptr<Enclosure> enclosure, Greeting greeting,
                                                              Deadline deadline) {
   std::shared_ptr<Enclosure> shared = std::move(enclosure);
-  auto link = std::make_unique<AgentLink>(co_await asio::this_coro::executor, shared);
+  const Executor executor = co_await asio::this_coro::executor;
+  auto link = std::make_unique<AgentLink>(executor, shared);
   const Deadline ready_by = deadline.sooner(Deadline::after(shared->spec().ready_timeout));
   auto keep = kept_paths(shared->spec());
   std::optional<Error> error;
@@ -88,7 +99,7 @@ Task<Result<std::unique_ptr<LiveSandbox>>> LiveSandbox::open(std::unique_ptr<Enc
   } catch (const boost::system::system_error&) {
     error = Error{ErrorCode::cancelled, "cancelled"};
   }
-  if (!error) co_return std::make_unique<LiveSandbox>(shared, std::move(link));
+  if (!error) co_return std::make_unique<LiveSandbox>(executor, shared, std::move(link));
 
   const bool throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);
@@ -117,7 +128,7 @@ Task<Result<std::unique_ptr<Exec>>> LiveSandbox::start(ExecSpec spec, Along alon
   if (!stream) co_return fail(std::move(stream).error());
   caps.output = request->keep_bytes;
   if (request->events) caps.events = request->events->keep_bytes;
-  auto exec = std::make_unique<Exec>(std::move(*stream), ledger_, caps);
+  auto exec = guarded(std::make_unique<Exec>(std::move(*stream), ledger_, caps));
   if (spec.lifetime == Lifetime::background) {
     auto started = co_await exec->wait_started(deadline);
     if (!started) co_return fail(std::move(started).error());
@@ -177,7 +188,7 @@ Task<Result<std::unique_ptr<Exec>>> LiveSandbox::attach(std::uint64_t background
   auto stream = link_->open(wire::encode(request));
   if (!stream) co_return fail(std::move(stream).error());
   const Exec::Caps none;
-  co_return std::make_unique<Exec>(std::move(*stream), ledger_, none);
+  co_return guarded(std::make_unique<Exec>(std::move(*stream), ledger_, none));
 }
 
 Task<Result<std::unique_ptr<TcpConnection>>> LiveSandbox::connect(std::uint16_t port, Deadline deadline) {

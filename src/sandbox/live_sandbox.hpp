@@ -119,11 +119,14 @@ class LiveSandbox {
   // Lets go of the sandbox without ending it.
   Task<> release() { return link_->shut_down(); }
 
-  LiveSandbox(std::shared_ptr<Enclosure> enclosure, std::unique_ptr<AgentLink> link);
+  LiveSandbox(const Executor& executor, std::shared_ptr<Enclosure> enclosure, std::unique_ptr<AgentLink> link);
 
  private:
+  std::unique_ptr<Exec> guarded(std::unique_ptr<Exec> exec);
+
   std::shared_ptr<Enclosure> enclosure_;
   std::shared_ptr<OomLedger> ledger_;
+  std::shared_ptr<MemoryGuard> guard_;  // where the sandbox has a kernel of its own
   std::unique_ptr<AgentLink> link_;
   Limits limits_;
 };

@@ -130,6 +130,16 @@ CONFORMANCE(ForkBomb_HasAVerdictAndTheSandboxLives) {
   });
 }
 
+// The limits of sessions. On gVisor as many interpreters as this need more memory than there is.
+CONFORMANCE(ForkBombAtTheMemoryLimit_HasAVerdictAndTheSandboxLives) {
+  if (fake_has_no("walls")) return;
+  if (target().is_gvisor() && target().backend == "docker")
+    CLOCHE_DOES_NOT_APPLY("an engine does not report memory use fast enough to kill a program before gVisor is killed");
+  in_sandbox(with_processes(spec(), 128), [](LiveSandbox& sandbox) -> Task<> {
+    for (int i = 0; i < 3; ++i) co_await expect_bomb_is_survived(sandbox, python_bomb());
+  });
+}
+
 CONFORMANCE(LimitOfProcesses_CanBeChanged) {
   if (fake_has_no("walls")) return;
   in_sandbox(with_processes(spec(), 64), [](LiveSandbox& sandbox) -> Task<> {

@@ -6,7 +6,7 @@
 
 #include "backend/docker/engine_facts.hpp"
 #include "backend/kernel/cpu_share.hpp"
-#include "backend/kernel/host_tasks.hpp"
+#include "backend/kernel/gvisor_needs.hpp"
 #include "backend/kernel/proc_paths.hpp"
 #include "backend/kernel/seccomp.hpp"
 

@@ -202,6 +202,23 @@ Result<Evidence> Cgroup::evidence() const {
   return evidence;
 }
 
+Result<Bytes> Cgroup::memory_in_use() const {
+  for (const CgroupPlace& place : places_) {
+    if (!place.has("memory")) continue;
+    const bool v1 = place.version == CgroupVersion::v1;
+    CLOCHE_TRY(const std::string usage,
+               read_file(place.directory + (v1 ? "/memory.usage_in_bytes" : "/memory.current")));
+    CLOCHE_TRY(const std::string details, read_file(place.directory + "/memory.stat"));
+    const auto charged = to_number(usage);
+    if (!charged) return fail(ErrorCode::protocol, "the kernel does not report a cgroup's memory use as a number");
+    // Pages of files can be read again.
+    const std::uint64_t files = counter(details, v1 ? "total_inactive_file" : "inactive_file").value_or(0) +
+                                counter(details, v1 ? "total_active_file" : "active_file").value_or(0);
+    return Bytes{*charged > files ? *charged - files : 0};
+  }
+  return fail(ErrorCode::unsupported, "no cgroup limits this sandbox's memory");
+}
+
 void Cgroup::restart_peak() const {
   for (const CgroupPlace& place : places_) {
     if (place.version == CgroupVersion::v1 && place.has("memory")) {

@@ -61,6 +61,8 @@ class Cgroup {
   Result<bool> holds(pid_t pid) const;
 
   Result<Evidence> evidence() const;
+  // Memory that is charged to the sandbox and that the kernel cannot reclaim.
+  Result<Bytes> memory_in_use() const;
   // Lets the peak start again from here, where the kernel can (v1).
   void restart_peak() const;
 

@@ -45,6 +45,13 @@ class OciEnclosure final : public Enclosure {
   }
   bool has_cheap_evidence() const override { return true; }
 
+  std::optional<MemoryUse> memory_use() override {
+    if (destroyed_) return std::nullopt;
+    const auto used = host_->cgroups()->at(record_.id.value).memory_in_use();
+    if (!used) return std::nullopt;
+    return MemoryUse{*used, record_.spec.limits.memory};
+  }
+
   Task<Status> destroy(Deadline deadline) override {
     if (destroyed_) co_return Status{};
     auto work = [host = host_, id = record_.id.value, deadline]() -> Status {

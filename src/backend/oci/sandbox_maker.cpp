@@ -12,7 +12,7 @@
 #include <optional>
 #include <thread>
 
-#include "backend/kernel/host_tasks.hpp"
+#include "backend/kernel/gvisor_needs.hpp"
 #include "backend/oci/bundle.hpp"
 #include "backend/oci/files.hpp"
 #include "backend/oci/private_mounts.hpp"
@@ -273,7 +273,8 @@ Result<CgroupLimits> cgroup_limits_for(const Limits& limits, const RuntimeTraits
   }
   const bool inside = traits.processes == RuntimeTraits::Processes::counted_inside;
   const std::uint32_t pids = inside ? gvisor_host_tasks(limits.pids, share_of_process_numbers()) : limits.pids;
-  return CgroupLimits{limits.memory, limits.cpus, pids};
+  const Bytes memory = traits.kernel == Kernel::own ? gvisor_host_memory(limits.memory) : limits.memory;
+  return CgroupLimits{memory, limits.cpus, pids};
 }
 
 Result<MadeSandbox> make_sandbox(Host& host, const SandboxSpec& spec, const Runtime& runtime, AgentTask task,
