@@ -35,7 +35,7 @@ class Cli : public testing::Test {
     return cloche_run({"oci", "crun"}, std::move(arguments));
   }
 
-  // The id under which a `cloche` that runs now makes its sandboxes; empty when there is none.
+  // The id under which a running `cloche` creates its sandboxes; empty if there is none.
   std::string instance(const Target& target) const;
   // What there is of an owner, given by its id or by its instance's name: cgroups, directories, containers.
   std::vector<std::string> traces_of(const Target& target, const std::string& name) const;

@@ -1,4 +1,4 @@
-// A `cloche run` that is told to end, or killed, leaves nothing behind.
+// A `cloche run` that is stopped or killed leaves nothing behind.
 #include <sys/wait.h>
 
 #include <csignal>

@@ -79,7 +79,7 @@ bool PtyCommand::read_some() {
       printed_.append(buffer, static_cast<std::size_t>(n));
       return true;
     }
-    // The test keeps the other end open, so that only the process itself tells its end.
+    // The test keeps the other end open, so that only the process itself reports its end.
     siginfo_t info = {};
     if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0)
       return false;

@@ -1,4 +1,4 @@
-// `cloche sessions`, `pools` and `top` without a terminal, and what is said when there is no service or no right.
+// `cloche sessions`, `pools` and `top` without a terminal, and the errors without a service or a permission.
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <csignal>

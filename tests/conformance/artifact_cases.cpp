@@ -96,7 +96,7 @@ CONFORMANCE(DirectoryToDiscard_IsGoneAndChangesAreTold) {
   });
 }
 
-// What the last look has found is no longer true when somebody else has been there.
+// The result of the last scan is outdated if another writer has run.
 CONFORMANCE(ChangeBetweenALookAndAMark_IsNotTold) {
   in_sandbox([](LiveSandbox& sandbox) -> Task<> {
     auto files = sandbox.files();

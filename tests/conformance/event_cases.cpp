@@ -1,4 +1,4 @@
-// Events: a descriptor of the program's own, apart from stdout and stderr, and scripts that speak on it.
+// Events: a separate descriptor of the program, besides stdout and stderr, and scripts that use it.
 #include <csignal>
 
 #include "conformance/conformance.hpp"

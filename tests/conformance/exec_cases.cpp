@@ -103,7 +103,7 @@ CONFORMANCE(FloodOfOneProgram_DoesNotHoldUpAnother) {
   in_sandbox([](LiveSandbox& sandbox) -> Task<> {
     ExecSpec flood = ExecSpec::shell("yes");
     flood.stop_output = {0};
-    flood.keep_output = {0};  // keeps all: nobody reads it, so it must stand still
+    flood.keep_output = {0};  // keeps all: there is no reader, so it must stop
     auto flooding = co_await sandbox.start(std::move(flood));
     EXPECT_TRUE(flooding);
     const auto ran = co_await run_shell(sandbox, "echo through");

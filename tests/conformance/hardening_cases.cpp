@@ -11,7 +11,7 @@ CONFORMANCE(Program_HasNoCapabilityNoNewPrivilegesAndASeccompFilter) {
     EXPECT_THAT(ran.out, HasSubstr("CapPrm: 0000000000000000"));
     EXPECT_THAT(ran.out, HasSubstr("CapEff: 0000000000000000"));
     EXPECT_THAT(ran.out, HasSubstr("CapInh: 0000000000000000"));
-    // gVisor is the filter itself: its guest kernel does not tell of either.
+    // gVisor is the filter itself: its guest kernel does not report either.
     if (target().is_gvisor()) co_return;
     EXPECT_THAT(ran.out, HasSubstr("CapAmb: 0000000000000000"));
     EXPECT_THAT(ran.out, HasSubstr("NoNewPrivs: 1"));
@@ -157,8 +157,8 @@ CONFORMANCE(FilesAndPlaces_AreLimitedInSize) {
 
 CONFORMANCE(CpuShare_IsLimited) {
   if (fake_has_no("walls")) return;
-  // How far a program counts in a second, with a whole core and with a tenth: gVisor's own clock of cpu time runs on
-  // while its sandbox is held back, so only work done tells.
+  // How far a program counts in a second, with a whole core and with a tenth: gVisor's own clock of CPU time continues
+  // while its sandbox is throttled, so only the work done is reliable.
   const auto count = [this](double cpus) {
     auto limited = spec();
     limited.limits.cpus = cpus;

@@ -14,7 +14,7 @@ std::string bytes_of(const char* path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// The image of that name on this target; empty when there is none.
+// The image with that name on this target; empty if there is none.
 std::string image_named(const Target& target, const std::string& name) {
   if (target.backend == "docker") return "cloche-test/" + name;
   const char* roots = std::getenv("CLOCHE_TEST_ROOTS");

@@ -1,4 +1,4 @@
-// How a program ended: each way is told apart, and with the right evidence.
+// How a program ended: each way is distinguished, with the right evidence.
 #include <csignal>
 
 #include "conformance/conformance.hpp"

@@ -112,8 +112,8 @@ CONFORMANCE(TracingOrReadingTheAgent_IsRefused) {
         "try: environment = open('/proc/1/environ').read().strip('\\0')\n"
         "except OSError: environment = ''\n"
         "print(channel, memory, traced, repr(environment))\n");
-    // gVisor shows the names of everybody's files and mappings; the agent's environment is empty there, its memory and
-    // its channel are out of reach all the same.
+    // gVisor shows the names of all processes' files and mappings; the agent's environment is empty there, and its
+    // memory and its channel are still out of reach.
     EXPECT_THAT(ran.out, target().is_gvisor() ? testing::HasSubstr("[] ") : testing::HasSubstr("[] [] False"))
         << ran.err;
     EXPECT_THAT(ran.out, testing::Not(HasSubstr("mem'")));

@@ -38,7 +38,7 @@ class Managers : public Library {
   }
   static std::string own_instance() { return "test-" + std::to_string(::getpid()); }
 
-  // A program that has a manager and a lease, tells the sandbox's id, and does `then`.
+  // A program that has a manager and a lease, prints the sandbox's id, and does `then`.
   struct Program {
     pid_t pid;
     std::string sandbox;

@@ -140,8 +140,8 @@ POOLS(MemoryKillOfTheAgent_EndsTheExecAndThePoolRefills) {
     if (!started) co_return;
     auto said = co_await (*started)->next(Deadline::after(60s));
     EXPECT_TRUE(said);
-    // The wrong way round: the kernel is to take the agent before the program. What is in /dev/shm is nobody's, so that
-    // the program has less than the agent is taken to have.
+    // The wrong order: the kernel should kill the agent before the program. Memory in /dev/shm belongs to no process,
+    // so that the program uses less than the agent appears to use.
     const pid_t first = first_process_of(target(), id);
     for (const pid_t pid : processes_of(target(), id)) {
       std::ofstream("/proc/" + std::to_string(pid) + "/oom_score_adj") << (pid == first ? "1000" : "0");
@@ -210,7 +210,7 @@ POOLS(EngineThatGoesAwayDuringAnExec_EndsItAtOnceAndThePoolRefillsWhenItIsBack) 
     // Until its next try the pool refuses at once.
     co_await eventually("one is made again", [&] { return manager.stats().at("box").idle >= 1; });
     co_await expect_new_sandbox(manager, id);
-    // Containers that the engine had made when it went, and had nobody to tell of.
+    // Containers that the engine had created when it stopped, and could not report.
     const std::string label = "label=cloche.owner=" + instance_.value;
     co_await eventually("the engine has only what the pool has", [&] {
       const auto listed =

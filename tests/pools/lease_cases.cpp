@@ -1,4 +1,4 @@
-// Leases: lent, given back, destroyed, misused.
+// Leases: acquired, returned, destroyed, misused.
 #include "core/task_group.hpp"
 #include "pools/pools.hpp"
 

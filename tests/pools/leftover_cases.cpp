@@ -178,7 +178,7 @@ Task<> plant_and_look(pool::Manager& manager, const Target& target, Way way) {
     if (!started) co_return;
     const Planted planted = co_await plant(**started);
     expect_enough(planted, target);
-    // The control: whoever looks in this lease sees all of it.
+    // The control: a check in this lease sees all of it.
     const Facts seen = co_await look(lease, Way::program, where);
     EXPECT_THAT(without(planted.marks, seen), IsEmpty()) << "planted, and not seen by the looking program";
     EXPECT_THAT(without(planted.inheritable, planted.inherited), IsEmpty());

@@ -1,4 +1,5 @@
-// A manager that is killed: the next one takes over what is clean, removes what is not, and touches nobody else's.
+// A manager that is killed: the next one takes over what is clean, removes what is not, and does not touch foreign
+// sandboxes.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,7 +14,7 @@ namespace cloche {
 
 namespace {
 
-// Uses a pool in all the ways there are: makes, lends, resets, lends again, destroys.
+// Uses a pool in all ways: creates, leases, resets, leases again, destroys.
 Task<> use_pool(pool::Manager& manager) {
   {
     pool::Lease lease = co_await lend(manager);
@@ -88,7 +89,7 @@ class PoolsRecovery : public Pools {
 
   std::string journal_path() const { return (scratch_.path() / "journal.db").string(); }
 
-  // A backend made anew, as a process that starts again has it.
+  // A new backend, as after a restart of the process.
   void start_again() {
     auto made = testing_support::make_backend(target(), io_.get_executor(), threads_, scratch_, instance_);
     ASSERT_TRUE(made) << made.error().message;
@@ -183,7 +184,7 @@ TEST_P(PoolsRecovery, ManagerKilled_IdleSandboxesAreTakenOverAndLentOnesRemoved)
   const int status = in_doomed_process(
       options, "",
       [](pool::Manager& manager) -> Task<> {
-        static pool::Lease kept;  // lent when the end comes
+        static pool::Lease kept;  // leased at the end
         ClaimOptions red;
         red.tenant = "red";
         kept = co_await lend(manager, red);

@@ -5,7 +5,7 @@ namespace cloche {
 
 namespace {
 
-// A connection that the server closed first: the kernel keeps its port for a minute, though nobody has it.
+// A connection that the server closed first: the kernel keeps its port for a minute, although no process has it.
 constexpr const char* leave_port_waiting = R"(
 import socket
 server = socket.create_server(('127.0.0.1', 4719))

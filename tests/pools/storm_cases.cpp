@@ -59,8 +59,8 @@ struct Ledger {
   int killed = 0;
   std::uint32_t most = 0;
   std::set<std::string> in_use;
-  std::deque<std::string> latest;                        // lent last
-  std::map<std::string, std::set<std::string>> tenants;  // of each sandbox that was ever lent
+  std::deque<std::string> latest;                        // leased last
+  std::map<std::string, std::set<std::string>> tenants;  // of each sandbox that was ever leased
 
   milliseconds quantile(double share) {
     if (latencies.empty()) return {};
@@ -146,13 +146,13 @@ Task<> claim_again_and_again(pool::Manager& manager, int number, Deadline end, L
   }
 }
 
-// Kills process 1, or all processes, or stops process 1, of a sandbox that is lent or was lent once.
+// Kills process 1, or all processes, or stops process 1, of a sandbox that is or was leased.
 Task<> sabotage(const Target& target, Storm storm, asio::thread_pool& threads, Ledger& ledger) {
   Chance chance(4711);
   for (;;) {
     co_await pause_for(storm.between_kills);
     if (ledger.latest.empty()) continue;
-    // Half of the time one that is lent now; else one that may be idle, or gone already.
+    // Half of the time one that is leased now; otherwise one that may be idle, or already gone.
     std::string id = ledger.latest[static_cast<std::size_t>(chance.below(static_cast<int>(ledger.latest.size())))];
     if (!ledger.in_use.empty() && chance.percent(50)) {
       id = *std::next(ledger.in_use.begin(), chance.below(static_cast<int>(ledger.in_use.size())));
@@ -183,7 +183,7 @@ Task<> watch(pool::Manager& manager, Storm storm, Ledger& ledger) {
   }
 }
 
-// What the host still has of the sandboxes that were lent.
+// What the host still has of the sandboxes that were leased.
 std::vector<std::string> left_on_host(const Target& target, const Ledger& ledger, const InstanceId& instance,
                                       const std::filesystem::path& scratch, const std::string& prefix) {
   std::vector<std::string> left;

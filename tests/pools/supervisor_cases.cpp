@@ -1,4 +1,4 @@
-// Execs whose supervisor dies, whose lease ends, or whom nobody reads: each ends at once, and its program with it.
+// Execs whose supervisor dies, whose lease ends, or that are not read: each ends immediately, and its program with it.
 #include <signal.h>
 
 #include "pools/host_processes.hpp"
@@ -39,7 +39,7 @@ POOLS(SupervisorKilled_EndsItsExecWithAnErrorAndTheProgramWithIt) {
   });
 }
 
-// Whoever holds it longer than its lease is told.
+// A handle that outlives its lease reports an error.
 POOLS(ExecThatIsRunningWhenItsLeaseEnds_EndsAtOnce) {
   Profile forking = profile(1, 1);
   forking.zygotes.emplace_back();
@@ -63,7 +63,7 @@ POOLS(ExecThatIsRunningWhenItsLeaseEnds_EndsAtOnce) {
   });
 }
 
-// Nobody reads them to the end. An agent has room for 512.
+// They are not read to the end. An agent has room for 512.
 POOLS(ExecsThatAreDroppedWithTheirOutputUnread_AreForgottenByTheAgent) {
   if (target().is_gvisor()) CLOCHE_DOES_NOT_APPLY("so many programs take gVisor minutes");
   in_manager(with(profile(1, 1)), [](pool::Manager& manager) -> Task<> {

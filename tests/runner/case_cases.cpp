@@ -175,7 +175,7 @@ RUNNER(SandboxThatDiesInACase_IsReplacedOnceAndTheOthersGoOn) {
         const auto stats = runner.manager().stats().at("box");
         if (stats.active == 0 || stats.claims < static_cast<std::uint64_t>(2 + killed)) continue;
         co_await pause_for(1500ms);  // well inside the case
-        // Only the second case is lent for so long.
+        // Only the second case is leased for so long.
         auto pool = *runner.manager().find("box");
         pool->end_leases();
         ++killed;

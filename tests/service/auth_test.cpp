@@ -39,7 +39,7 @@ TEST_P(ServiceAuth, LeaseOfAnotherTenant_IsNotFound) {
     const std::string command = R"json({"command": "echo mine"})json";
     auto mine = co_await call_as(acme_, "POST", run, command);
     EXPECT_EQ(mine.text("stdout"), "mine\n") << mine.text("detail");
-    // Not even an admin: a lease is used by who has it.
+    // Not even an admin: a lease is used by its holder only.
     for (int who = 0; who < 2; ++who) {
       const std::string stranger = who == 0 ? other_ : admin_;
       auto theirs = co_await call_as(stranger, "POST", run, command);

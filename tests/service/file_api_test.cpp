@@ -230,7 +230,7 @@ TEST_P(FileApi, BodiesThatAreWrong_AreRefusedWithWhatIsWrong) {
     plain.emplace_back("Content-Type", "text/plain");
     auto typed = co_await raw("POST", "/read", plain, R"({"session_id": "s1", "path": "x"})");
     EXPECT_EQ(typed.status, 415u);
-    // Nobody asked for a session yet in a way that makes sense.
+    // No valid request for a session was sent yet.
     auto listed = co_await call("GET", "/sessions");
     EXPECT_EQ(listed.body.at("sessions").as_array().size(), 0u);
   });
@@ -410,7 +410,7 @@ TEST_P(FileApi, BodyOf200Megabytes_IsTooLarge) {
       request.target = route;
       request.fields.emplace_back("Content-Type", "application/json");
       auto sent = std::make_shared<std::uint64_t>(0);
-      // In chunks: nobody is told how long it is.
+      // In chunks: the length is not announced.
       request.source = [sent]() -> Task<Result<std::string>> {
         constexpr std::uint64_t all = 200'000'000;
         const std::uint64_t size = std::min<std::uint64_t>(all - *sent, 1 << 20);

@@ -289,7 +289,7 @@ TEST_P(LeaseApi, OutputOfExecute_IsStdoutAndStderr) {
 }
 
 TEST_P(LeaseApi, ProgramCommandThatTakesTooLong_IsATimeoutInTheWordsItsClientsKnow) {
-  // Thirty seconds, but within what sandboxes are lent for.
+  // Thirty seconds, but within the running_timeout of sandboxes.
   serve(5s, [this]() -> Task<> {
     const json::object files = {{"main.py", "print('so far', flush=True)\nwhile True: pass"}};
     auto ran = co_await call("POST", "/api/v1/execute", submission("python", files, "python3 main.py"));

@@ -202,7 +202,7 @@ TEST_P(ServiceOwners, LanguageWithAClosedPool_IsForItsOwnersAlone) {
 }
 
 TEST_P(ServiceOwners, ClosedProfileOfALanguagesName_GivesWhatItsAbsenceWould) {
-  // `c` runs in `cpp` where there is no profile of its own. That `c` is acme's must not show.
+  // `c` runs in `cpp` if it has no profile of its own. It must not be visible that `c` belongs to acme.
   more_ = [](config::Config& config) {
     Profile own = config.manager.profiles.front();
     own.name = "c";

@@ -1,5 +1,5 @@
-// A server that is killed: the next one goes on with its sessions, their files and what runs in their background, and
-// nothing else is left.
+// A server that is killed: the next one continues with its sessions, their files and background programs, and nothing
+// else is left.
 #include <signal.h>
 
 #include <boost/asio/co_spawn.hpp>

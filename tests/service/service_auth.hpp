@@ -1,4 +1,4 @@
-// A service that asks for tokens, and who calls it.
+// A service that requires tokens, and its callers.
 #pragma once
 
 #include "auth/token_file.hpp"

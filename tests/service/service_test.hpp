@@ -24,7 +24,7 @@ using testing_support::Target;
 struct Answered {
   unsigned status = 0;
   boost::json::value body;
-  // A field of the body as text; empty when there is none, or it is not text.
+  // A field of the body as text; empty if it is missing or not text.
   std::string text(std::string_view field) const;
   std::int64_t number(std::string_view field) const;
 };

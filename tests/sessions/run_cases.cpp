@@ -1,5 +1,5 @@
-// Runs in a session, over every backend and runtime: what is left of those that are cancelled, found again of those of
-// an earlier process, and told of those that a session's end cuts.
+// Runs in a session, with every backend and runtime: what cancelled runs leave, how runs of an earlier process are
+// found again, and what is reported for runs that end with their session.
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
 #include "auth/clock.hpp"
@@ -80,7 +80,7 @@ Task<std::vector<std::string>> run_directories(SessionUse& session) {
   co_return names;
 }
 
-// Until there is none of this name in the sandbox.
+// Until the sandbox has none with this name.
 Task<bool> is_gone(SessionUse& session, std::string name) {
   for (int tries = 0; tries < 100; ++tries) {
     const std::string count =

@@ -17,12 +17,12 @@ namespace cloche::hostile {
 struct Weak {
   std::string none;               // why it cannot be shown; such attacks are listed in tests/hostile/README.md
   int uid = 0;                    // whose program it is there; process 1 is root's
-  std::string naive;              // run by weak/naive.py in this mode, for attacks on whoever runs a program
+  std::string naive;              // run by weak/naive.py in this mode, for attacks on the runner of a program
   std::vector<std::string> more;  // arguments after the attack's own
   int holes = 1;                  // at least so many are found
 };
 
-// A hole that is known and not mended yet. It is counted with what could not be tested, until it is gone.
+// A known hole that is not fixed yet. It is counted with what could not be tested until it is gone.
 struct OpenHole {
   std::string where;  // part of the target's name; empty: everywhere
   std::string words;  // that are said of it
@@ -48,8 +48,8 @@ struct Attack {
   // What else must be true of its run.
   std::function<void(const Exec::Collected&)> judge;
 
-  // Holes, by words that are said of them, that are none where the program meets gVisor's kernel, or where the engine's
-  // own filter is in force: each is served inside of the sandbox and leads nowhere.
+  // Holes, by words in their descriptions, that are harmless with gVisor's kernel or with the engine's own filter: each
+  // is served inside of the sandbox and leads nowhere.
   std::vector<std::string> harmless_on_gvisor;
   std::vector<std::string> harmless_on_docker;
   std::vector<OpenHole> open;

@@ -75,7 +75,7 @@ class Hostile : public testing::TestWithParam<std::tuple<Target, Attack>> {
     return target().is_gvisor() && attack().ends_gvisor && ran.outcome.ending == Ending::memory_limit;
   }
 
-  // Whether it is a known one; remembered, to be told.
+  // Whether it is a known one; recorded for the report.
   bool is_open(const std::string& hole) {
     for (const OpenHole& open : attack().open) {
       if (target().name().find(open.where) == std::string::npos || hole.find(open.words) == hole.npos) continue;
@@ -123,7 +123,7 @@ class Hostile : public testing::TestWithParam<std::tuple<Target, Attack>> {
 
   Task<> look_afterwards(Place& place, LiveSandbox& attacked) {
     LiveSandbox* sandbox = &attacked;
-    // Made clean, or replaced by another: what is lent next is one of the two.
+    // Reset, or replaced by another: the next leased sandbox is one of the two.
     if (attack().between == Attack::Between::reset) sandbox = co_await place.sandbox(attack().memory);
     if (sandbox == nullptr) co_return;
     ExecSpec spec;

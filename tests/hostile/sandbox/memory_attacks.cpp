@@ -7,7 +7,7 @@ namespace cloche::hostile {
 
 namespace {
 
-// Refused, or killed and told as that. A kill of a child of the program ends the child alone.
+// Refused, or killed and reported as that. The kill of a child of the program ends only the child.
 Attack hog(std::string name, std::string kind) {
   return {.name = std::move(name),
           .argv = {"memory/hog", kind},

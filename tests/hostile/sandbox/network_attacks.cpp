@@ -1,4 +1,4 @@
-// Attacks by network: sockets of all families, ways to change it, and everybody that could be reached.
+// Attacks by network: sockets of all families, ways to change the network, and everything that could be reached.
 #include "hostile/sandbox/attack.hpp"
 
 namespace cloche::hostile {
@@ -19,7 +19,7 @@ std::vector<Attack> network_attacks() {
        .weak = {.holes = 4}},
       {.name = "Network_CannotBeChanged",
        .argv = {"network/netlink"},
-       // Of a network of its own, with nobody on it.
+       // Of its own network, which has no other hosts.
        .harmless_on_gvisor = {"SO_MARK", "IP_TRANSPARENT", "SO_DEBUG", "a tunnel"},
        .weak = {.holes = 4}},
       {.name = "Network_ShowsNobodyElse", .argv = {"network/interfaces.py"}, .weak = {.uid = 1000}},

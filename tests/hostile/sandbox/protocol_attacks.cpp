@@ -1,5 +1,5 @@
-// Attacks on who runs the program: on its descriptors and streams, and on how its end is told. Whoever is naive about
-// these is in programs/weak/naive.py.
+// Attacks on the runner of the program: on its descriptors and streams, and on the report of its end.
+// programs/weak/naive.py is a runner without these protections.
 #include <gmock/gmock.h>
 
 #include "hostile/sandbox/attack.hpp"
@@ -12,7 +12,7 @@ using testing::Not;
 
 namespace {
 
-// What was kept is no more than was to be kept, and it was ended for what it printed.
+// Not more was kept than allowed, and it was stopped because of its output.
 void was_cut(const Exec::Collected& ran) {
   EXPECT_LE(ran.out.size(), mib(1).count);
   EXPECT_LE(ran.err.size(), mib(1).count);

@@ -1,5 +1,5 @@
-// A program that walks every descriptor and file of every process of ours, and tries to reach it, while the server is
-// at work in the same sandbox.
+// A program that tries to reach every descriptor and file of every process of ours while the server is using the same
+// sandbox.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ std::string name_of(Work work) {
   return "";
 }
 
-// What gVisor lets everybody do and that leads nowhere: it shows names and addresses, never what is there, and keeps
+// What gVisor allows to all processes and that leads nowhere: it shows names and addresses, never contents, and stores
 // numbers of its scheduler that it does not use. A reset finds the latter changed. See docs/security.md.
 const std::vector<std::string> harmless_on_gvisor{"sched_set", "setpriority",    "ioprio_set", "read environ",
                                                   "read maps", "read smaps",     "read auxv",  "read fdinfo",

@@ -81,7 +81,7 @@ std::string addresses_of_the_host() {
   return list;
 }
 
-// Whoever connects is a hole; nobody else knows of these.
+// Every connection is a hole; nothing else knows of these sockets.
 bool somebody_came(int listener) { return UniqueFd(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC)).get() >= 0; }
 
 }  // namespace

@@ -25,7 +25,7 @@ class Stage {
   std::filesystem::path canary() const { return scratch_.path() / "canary"; }
   const testing_support::Scratch& scratch() const { return scratch_; }
 
-  // What a program is told of what it should find.
+  // What a program is expected to find.
   std::map<std::string, std::string> environment() const;
 
   // Fails the test when anything of the host has changed: file, process, listeners, settings of the kernel.

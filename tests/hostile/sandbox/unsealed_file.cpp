@@ -1,5 +1,5 @@
-// In place of agent/sealed_file.cpp in an agent that is weak on purpose: its files in memory are open to everybody.
-// With it the attacks on them are shown to succeed, and the proof of a reset to see it.
+// Replaces agent/sealed_file.cpp in an agent that is weak on purpose: its in-memory files are open to all. With it, the
+// attacks on them succeed, and the proof of a reset detects it.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>

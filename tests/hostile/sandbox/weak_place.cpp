@@ -223,7 +223,7 @@ class SafetyCgroup {
     return paths;
   }
 
-  // A mount that crun must not see; empty when there is none.
+  // A mount that crun must not see; empty if there is none.
   const std::string& to_hide() const { return to_hide_; }
 
  private:

@@ -1,5 +1,5 @@
-// WeakPlace: a place without walls, in which every attack must find its hole. It is what shows that the attacks can
-// tell.
+// WeakPlace: an environment without isolation, in which every attack must find its hole. It shows that the attacks can
+// detect holes.
 //
 // A crun bundle of the test's own: root with all of this process's capabilities, no filter, no limits but a cgroup
 // around all of it, writable mounts, nothing masked, canaries within reach. It has namespaces of its own for processes,

@@ -16,9 +16,9 @@ static void try_process(pid_t pid) {
     snprintf(path, sizeof path, "/proc/%d/%s", pid, files[i]);
     const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     char byte;
-    // What opens, but lets nothing be read, tells nothing.
+    // What can be opened but not read reveals nothing.
     const ssize_t n = fd >= 0 ? (strstr(files[i], "mem") != NULL ? pread(fd, &byte, 1, 4096) : read(fd, &byte, 1)) : -1;
-    // A descriptor of others is a hole as soon as it opens, unless it is everybody's anyway.
+    // A foreign descriptor is a hole as soon as it can be opened, unless it is public anyway.
     struct stat about;
     const int is_descriptor =
         fd >= 0 && strncmp(files[i], "fd/", 3) == 0 && fstat(fd, &about) == 0 && about.st_rdev != makedev(1, 3);
@@ -32,7 +32,7 @@ static void try_process(pid_t pid) {
     const ssize_t length = readlink(path, target, sizeof target - 1);
     if (length > 0 && (strncmp(files[i], "fd/", 3) == 0 || strncmp(files[i], "exe", 3) == 0)) {
       target[length] = '\0';
-      // A name alone opens nothing; where the kernel tells it (gVisor) that is documented.
+      // A name alone gives no access; that some kernels (gVisor) show it is documented.
       held("%s is called %s", path, target);
     }
   }

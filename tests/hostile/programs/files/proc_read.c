@@ -62,7 +62,7 @@ int main(void) {
     const int fd = open(addresses[i], O_RDONLY | O_CLOEXEC);
     const ssize_t n = fd >= 0 ? read(fd, bytes, sizeof bytes - 1) : -1;
     bytes[n > 0 ? n : 0] = '\0';
-    // Names are no secret, and the first column of the modules' list is one.
+    // Names are not secret, and the first column of the module list is a name.
     const char* text =
         strcmp(addresses[i], "/proc/modules") == 0 && strstr(bytes, "0x") != NULL ? strstr(bytes, "0x") : bytes;
     if (strcmp(addresses[i], "/proc/modules") == 0 && text == bytes) text = "";

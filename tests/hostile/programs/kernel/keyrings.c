@@ -20,7 +20,7 @@ int main(void) {
       must_fail(what, found);
   }
   must_fail("join a session", syscall(SYS_keyctl, 1, NULL));
-  // Into a keyring that is none: otherwise it would stay for days where it works.
+  // Into an invalid keyring: otherwise it would stay for days if it works.
   must_fail("persistent keyring", syscall(SYS_keyctl, 22, -1, -99) < 0 && errno != EPERM && errno != ENOSYS ? 0 : -1);
   must_fail("request a key",
             syscall(SYS_request_key, "user", "nobody-has-this", NULL, 0) < 0 && errno == ENOKEY ? 0 : -1);

@@ -16,7 +16,7 @@ int main(void) {
     }
     wait(NULL);
   }
-  // An offset that is none: EINVAL says that it may.
+  // An invalid offset: EINVAL shows that the call is allowed.
   struct timex change = {.modes = ADJ_SETOFFSET, .time = {0, -1}};
   must_fail("adjtimex", adjtimex(&change) < 0 && errno == EINVAL ? 0 : -1);
   must_fail("clock_adjtime", clock_adjtime(CLOCK_REALTIME, &change) < 0 && errno == EINVAL ? 0 : -1);

@@ -87,7 +87,7 @@ static const struct Call calls[] = {
 
 static int refused(int error) { return error == EPERM || error == ENOSYS || error == EACCES; }
 
-// Numbers that stand for nothing, or for calls later than this program.
+// Numbers that are unused, or that belong to system calls newer than this program.
 static void unknown(void) {
   static const long ranges[][2] = {
       {181, 185}, {214, 215}, {236, 236}, {337, 423}, {472, 700}, {1000, 1100}, {0x7ffffff0, 0x7fffffff}};

@@ -9,7 +9,7 @@ int main(void) {
   if (isatty(0)) held("has a terminal");
   char mode = 3;
   must_fail("TIOCLINUX", ioctl(terminal, TIOCLINUX, &mode));
-  // Of the console of the host alone; 0 is no terminal's.
+  // Only of the host's console; 0 belongs to no terminal.
   const int console = open("/dev/console", O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
   struct stat own, other;
   if (console >= 0 && fstat(0, &own) == 0 && fstat(console, &other) == 0 && own.st_rdev != other.st_rdev)

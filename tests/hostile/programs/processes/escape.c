@@ -56,7 +56,7 @@ static void change_groups(void) {
   if (setgroups(0, NULL) == 0) hole("it gave its groups up");
 }
 
-// Root of a user namespace of its own, where there is one to be had: no group, and user 0 to those who look from there.
+// Root of its own user namespace, if that is possible: no group, and user 0 as seen from there.
 static void become_root(void) {
   const unsigned uid = getuid(), gid = getgid();
   if (unshare(CLONE_NEWUSER) != 0) return;

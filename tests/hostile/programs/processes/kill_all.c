@@ -29,7 +29,7 @@ int main(void) {
   }
   static char lived[most];
   for (pid_t pid = 1; pid < most; ++pid) lived[pid] = pid != own && (char)lives(pid);
-  // kill(-1) spares the caller, and answers 0 even when it was allowed to signal nobody.
+  // kill(-1) spares the caller, and returns 0 even if no process could be signalled.
   static const int signals[] = {SIGTERM, SIGHUP, SIGKILL};
   for (size_t i = 0; i < sizeof signals / sizeof *signals; ++i) kill(-1, signals[i]);
   int status = 0;

@@ -49,8 +49,8 @@ static int read_file(const char* path, char* text, size_t size) {
   return n > 0;
 }
 
-// Whether any of its user ids is not the program's. Where the kernel hides them it tells by limits: they are for a
-// process with the same user ids alone.
+// Whether any of its user ids is not the program's. If the kernel hides them, limits show it: they are only accessible
+// for a process with the same user ids.
 static int has_more_rights(pid_t pid) {
   if (pid == 1) return 1;  // never the program's own
   char path[60], status[4096];
@@ -87,8 +87,8 @@ static const char* own_path(const char* file) {
   return path;
 }
 
-// What the program may open anyway, by its own name: /dev/null, files for everybody, and its own, which a file worker
-// has open while it works on them.
+// What the program may open anyway by its name: /dev/null, public files, and its own files, which a file worker has
+// open while it works on them.
 static int is_open_to_it(int opened, const char* link, int flags) {
   struct stat about, by_name;
   if (fstat(opened, &about) != 0) return 0;
@@ -134,7 +134,7 @@ static void try_open(const char* file, int is_descriptor) {
         reached("open a descriptor %s (%s)", ways[i].how, link);
       } else {
         char byte;
-        // What opens and lets nothing be read tells nothing.
+        // What can be opened but not read reveals nothing.
         if (ways[i].flags != O_RDONLY || read(fd, &byte, 1) > 0 || errno == EISDIR)
           reached("open %s %s", file, ways[i].how);
       }
@@ -163,7 +163,7 @@ static void try_files(void) {
   for (size_t i = 0; i < sizeof secrets / sizeof *secrets; ++i) {
     const int fd = open(own_path(secrets[i]), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     char byte = '0';
-    // What opens and lets nothing be read tells nothing; of `wchan` and `timers` a `0` is nothing.
+    // What can be opened but not read reveals nothing; for `wchan` and `timers` a `0` means nothing.
     const ssize_t n = fd >= 0 ? read(fd, &byte, 1) : -1;
     const int tells = n > 0 && !(strcmp(secrets[i], "wchan") == 0 && byte == '0');
     if (fd >= 0 && (tells || (n < 0 && (errno == EISDIR || errno == EINVAL))) &&
@@ -208,7 +208,7 @@ static void try_files(void) {
   }
 }
 
-// Where its program begins, which any process has; where the kernel tells: from its mappings.
+// Where its program begins, which every process has; if the kernel shows it, from its mappings.
 static unsigned long an_address(void) {
   char maps[4096];
   unsigned long begin = 0;

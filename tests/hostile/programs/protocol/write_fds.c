@@ -12,7 +12,7 @@ int main(void) {
     if (write(fd, frame, sizeof frame) > 0) hole("descriptor %d took a frame", fd);
   }
   held("descriptors 3 to 4095");
-  // Its own are its own. Everybody else's are not.
+  // Its own are allowed. All others are not.
   static const char* const whose[] = {"1", "2", "parent"};
   for (size_t w = 0; w < sizeof whose / sizeof *whose; ++w) {
     for (int fd = 0; fd < 64; ++fd) {
@@ -24,7 +24,7 @@ int main(void) {
       if (atoi(whose[w]) == getpid()) continue;
       const int opened = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
       struct stat about;
-      // Some kernels open a link of /proc by its name; /dev/null is everybody's.
+      // Some kernels open a link of /proc by its name; /dev/null is public.
       const int is_null =
           opened >= 0 && fstat(opened, &about) == 0 && S_ISCHR(about.st_mode) && about.st_rdev == makedev(1, 3);
       if (opened >= 0 && !is_null) hole("%s opens for writing", path);

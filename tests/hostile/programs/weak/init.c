@@ -131,7 +131,7 @@ int main(int argc, char** argv) {
   bring_up("lo:1", "169.254.169.254");
   bring_up_v6("fd00:ec2::254");
   route_everything_to_loopback();
-  // Left open for whoever is started: a directory of the host, as a runtime once did.
+  // Left open for the started program: a directory of the host, as a runtime once did.
   const char* canary = getenv("CANARY_PATH");
   if (canary != NULL) {
     const int leaked = open("/host", O_RDONLY | O_DIRECTORY);
