@@ -1,5 +1,5 @@
-# What becomes of matplotlib's figures where there is no screen: each is saved as a PNG file and closed. Stands in front
-# of the source of whoever uses it; imports matplotlib for nobody.
+# Handles matplotlib's figures without a screen: each is saved as a PNG file and closed. This text is put before the
+# source that uses it. It never imports matplotlib by itself.
 import os, sys
 
 
@@ -54,10 +54,10 @@ class _Figures:
 
 
 class _PyplotFinder:
-    """Notices the import of matplotlib.pyplot by any module, and calls `tell` before the import returns."""
+    """Notices the import of matplotlib.pyplot by any module, and calls `notify` before the import returns."""
 
-    def __init__(self, tell):
-        self.tell = tell
+    def __init__(self, notify):
+        self.notify = notify
 
     def find_spec(self, name, path=None, target=None):
         if name != "matplotlib.pyplot":
@@ -85,7 +85,7 @@ class _PyplotFinder:
             finally:
                 if moved:
                     os.environ.pop("XDG_CACHE_HOME", None)
-            self.tell(module)
+            self.notify(module)
 
         loader.exec_module = exec_module
 

@@ -14,7 +14,7 @@ struct SupervisorLimits {
 struct SupervisorReport {
   uint32_t has_ended;
   int32_t pid;
-  int32_t status;   /* as wait() tells it; -1 where it is not known, because the program was killed and would not die */
+  int32_t status;   /* as from wait(); -1 if it is unknown because the program was killed and did not die */
   uint32_t stopped; /* a wire::StopReason */
   uint64_t wall_us;
   uint64_t user_us;

@@ -1,5 +1,5 @@
-# The cell driver: runs one cell after the other in one interpreter, so that variables live on, and tells the server
-# how each ended.
+# The cell driver: runs one cell after the other in one interpreter, so that variables are kept, and reports to the
+# server how each ended.
 #
 # Requests come on stdin: a line of JSON, then as many bytes of input for the cell as it says. Records go to the
 # descriptor that CLOCHE_EVENT_FD names, each with a NUL at its end: `ready PID`, `begin ID`, `end ID REPORT`. Both
@@ -54,7 +54,7 @@ def run():
             number += 1
             _serve(request, number, main)
         except KeyboardInterrupt:
-            pass  # one that a thread or a handler of the caller's own made; no cell runs, so nobody is to be told
+            pass  # created by a thread or a handler of the caller; no cell is running, so there is no receiver
 
 
 def _save_where_shown(pyplot):
@@ -133,7 +133,7 @@ def _serve(request, number, main):
             _run_cell(request["code"], f"<cell {number}>", main, report)
         finally:
             _running = False
-    except BaseException as error:  # raised while the cell's own was being told
+    except BaseException as error:  # raised while the cell's own exception was being reported
         report["error"] = {"type": type(error).__name__, "message": "", "traceback": ""}
     _running = False
     if _getpid() != _pid:
@@ -253,7 +253,7 @@ def _cut(text, most):
 
 
 def _clean(text):
-    """Halves of surrogate pairs are no text, and no JSON either."""
+    """Halves of surrogate pairs are neither valid text nor valid JSON."""
     try:
         text.encode()
         return text
@@ -321,7 +321,7 @@ def _feed(fd, data):
         while rest:
             rest = rest[_write(fd, rest) :]
     except OSError:
-        pass  # nobody reads it to the end
+        pass  # it is not read to the end
     if _feeding == fd:
         _close_feed()
 

@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2172
-# The shell driver for a sh that is no bash; bash_driver.sh says how it is spoken to. Descriptors are 6 to 9 here, since
+# The shell driver for a sh that is not bash; bash_driver.sh describes its protocol. Descriptors are 6 to 9 here, since
 # such a shell has no larger ones, and the state handed to a successor is without functions and traps, which it cannot
 # print.
 __cloche_driver=$1 __cloche_status=0 __cloche_flags='' __cloche_id=''

@@ -1,4 +1,4 @@
-# The script harness: runs one script in a fork of the zygote that loaded it, and tells the server of it by events.
+# The script harness: runs one script in a fork of the zygote that loaded it, and reports it to the server by events.
 #
 # The request is one JSON object on stdin. Events go to the descriptor that CLOCHE_EVENT_FD names, a JSON object a line;
 # the server decides what they mean and when the script is over. What the script prints goes to stdout and stderr as
@@ -26,19 +26,19 @@ class DataError(TypeError):
 
 
 def log(message, level="info"):
-    """Tells the caller of something; `level` is debug, info, warning or error."""
+    """Sends a message to the caller; `level` is debug, info, warning or error."""
     if level not in LEVELS:
         raise ValueError(f"no level of a log: {level!r}; there are {', '.join(LEVELS)}")
     _send({"type": "log", "level": level, "message": _cut(str(message), min(LONGEST_LOG, _most_bytes // 8))})
 
 
 def intermediate(label, data=None):
-    """Hands data to the caller while the script goes on."""
+    """Sends data to the caller while the script continues."""
     _send({"type": "intermediate", "label": _cut(str(label), LONGEST_LABEL)}, _to_json("intermediate", data))
 
 
 def final_result(data=None):
-    """Hands the result to the caller. A PLAN is over with it; an INTERACTIVE script goes on."""
+    """Sends the result to the caller. A PLAN ends with it; an INTERACTIVE script continues."""
     _send({"type": "final_result"}, _to_json("final_result", data))
     if _plan:
         _leave(0)

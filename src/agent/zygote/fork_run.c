@@ -41,16 +41,16 @@ struct Zygote {
   int watcher; /* an open program file */
 };
 
-/* Makes a run and its supervisor. Zero in the run, one in the zygote, whether or not there was a process to be had: the
- * agent sees by the supervisor's socket when there was none. Not inlined: the zygote needs nothing of this frame again.
+/* Creates a run and its supervisor. Returns zero in the run and one in the zygote, even if no process could be created:
+ * the agent then sees the end of the supervisor's socket. Not inlined: the zygote needs nothing of this frame again.
  */
 __attribute__((noinline)) static int fork_run(const struct Zygote* zygote, int supervisor_control) {
   if (vfork() != 0) return 1;
-  prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* where there is none, the agent finds orphans by their mark */
+  prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* if it is not supported, the agent finds orphans by their mark */
   signal(SIGCHLD, SIG_DFL);
   const pid_t run = fork();
   if (run == 0) {
-    close(supervisor_control); /* its end is the supervisor's end, and nobody else's */
+    close(supervisor_control); /* only the supervisor holds it, so its end is the supervisor's end */
     own_pages(zygote->ranges, zygote->range_count);
     return 0;
   }

@@ -1,5 +1,5 @@
-# Pages that a run writes to before it runs anything of its own. Each is copied from the zygote's once; better that happens
-# before somebody waits. Behind run.py.
+# Pages that a run writes to before it runs any user code. Each is copied once from the zygote's; it is better to do that
+# before a caller waits. This text follows run.py.
 hot_pages = array.array("Q")  # addresses and lengths
 
 
@@ -27,14 +27,14 @@ def rehearse():
 
 
 def learn_hot_pages():
-    """Lets a fork rehearse, and finds the pages that it got by that. None where the kernel does not tell, or cannot give
-    them to others in one go."""
+    """Lets a fork rehearse, and finds the pages that it wrote to. None if the kernel does not report them, or cannot copy
+    them for others in one call."""
     size, areas = resource.getpagesize(), writable_areas()
     reading, writing = os.pipe()
     try:
         is_scout = os.fork() == 0
     except OSError:
-        is_scout = False  # no process to be had now
+        is_scout = False  # no process can be created now
     if is_scout:
         try:
             pagemap = os.open("/proc/self/pagemap", os.O_RDONLY)
@@ -44,8 +44,8 @@ def learn_hot_pages():
         finally:
             os._exit(0)
     os.close(writing)
-    with os.fdopen(reading, "rb") as told:
-        flags = array.array("Q", told.read())
+    with os.fdopen(reading, "rb") as report:
+        flags = array.array("Q", report.read())
     addresses = [at for begin, end in areas for at in range(begin, end, size)]
     is_its_own = 1 << 63 | 1 << 56  # present, and in no other process
     for at, flag in zip(addresses, flags if len(flags) == len(addresses) else ()):

@@ -1,10 +1,10 @@
 /* The watcher: a supervisor for the many runs that are short and end by themselves.
  *
  * It is started for each run of a zygote, so it must cost next to nothing: the start of a C library alone takes longer
- * than all that is done here. It waits for the program, tells how it ended, and ends. Whatever else there is to do, it
- * becomes the agent's supervisor for: a command of the agent's, a limit that is reached, and children that the program
- * has left behind. That one finds the same children, the same socket with the command unread, and in its arguments what
- * has happened so far.
+ * than everything done here. It waits for the program, reports how it ended, and exits. For everything else it becomes
+ * the agent's supervisor by exec: a command of the agent, a limit that is reached, and children that the program has
+ * left behind. The supervisor finds the same children, the same socket with the command unread, and in its arguments
+ * what has happened so far.
  *
  * Arguments: control descriptor, program's pid, agent's path. It is the subreaper and the program's parent already. */
 #include <linux/prctl.h>
@@ -64,7 +64,7 @@ static uint64_t now_us(void) {
   return (uint64_t)time.tv_sec * 1000000U + (uint64_t)time.tv_nsec / 1000U;
 }
 
-/* What a process has used so far, all its threads. Zero where the kernel does not tell. */
+/* The CPU time of a process with all its threads. Zero if the kernel does not report it. */
 static uint64_t cpu_us_of(int pid) {
   struct __kernel_timespec time = {0, 0};
   const int clock = (int)((~(unsigned)pid) << 3) | 2; /* as clock_getcpuclockid() makes it */
@@ -98,12 +98,12 @@ struct Watch {
   int program;
   struct SupervisorLimits limits;
   uint64_t started_us;
-  uint64_t spent_us; /* cpu time, before it started: that of its fork, which is no run's */
+  uint64_t spent_us; /* CPU time before it started: that of its fork, which does not belong to the run */
   uint64_t ended_us; /* zero: it runs */
   int status;
 };
 
-static void tell(const struct Watch* watch, const struct SupervisorReport* report) {
+static void send_report(const struct Watch* watch, const struct SupervisorReport* report) {
   call(SYS_sendto, watch->control, (long)report, sizeof *report, MSG_NOSIGNAL, 0, 0);
 }
 
@@ -122,7 +122,7 @@ static _Noreturn void leave_to_supervisor(const struct Watch* watch) {
                         NULL};
   const char* none[] = {NULL};
   call(SYS_execve, (long)watch->agent_path, (long)argv, (long)none, 0, 0, 0);
-  /* Nobody left to end the tree but by its program; the agent finds the rest as orphans. */
+  /* There is no supervisor to end the whole tree; the agent finds the rest as orphans. */
   call(SYS_kill, watch->program, SIGKILL, 0, 0, 0, 0);
   leave(1);
 }
@@ -150,7 +150,7 @@ static void tell_end(const struct Watch* watch) {
   report.system_us = in_us(usage.ru_stime);
   leave_out(&report, watch->spent_us);
   report.peak_rss_bytes = (uint64_t)usage.ru_maxrss * 1024U;
-  tell(watch, &report);
+  send_report(watch, &report);
 }
 
 /* When a limit may be reached at the soonest, as if the program had very many cores; never: zero. */
@@ -182,7 +182,7 @@ static _Noreturn void watch_until_end(struct Watch* watch, int children) {
       struct signalfd_siginfo info[4];
       call(SYS_read, children, (long)info, sizeof info, 0, 0, 0);
     }
-    /* It may be that the program has ended, too: the supervisor is told or finds that out. */
+    /* The program may have ended as well: the supervisor is notified or detects that. */
     if (ready > 0 && polled[1].revents != 0) leave_to_supervisor(watch);
   }
 }
@@ -210,7 +210,7 @@ __attribute__((used)) _Noreturn void watcher_main(long* stack) {
   watch.started_us = now_us();
   watch.spent_us = cpu_us_of(watch.program);
   const struct SupervisorReport started = {.pid = watch.program};
-  tell(&watch, &started);
+  send_report(&watch, &started);
   watch_until_end(&watch, (int)children);
 }
 

@@ -25,9 +25,9 @@ def serve(control, agent_path):
         try:
             is_run = len(fds) == 2 and os.fork() == 0 and fork_as_supervisor(fds[1], agent_path)
         except OSError:
-            is_run = False  # no process to be had: the run is lost, and the agent sees it by its control's end
+            is_run = False  # no process can be created: the run is lost, and the agent sees the end of its control socket
         if is_run:
-            os.close(fds[1])  # its end is the supervisor's end, and nobody else's
+            os.close(fds[1])  # only the supervisor holds it, so its end is the supervisor's end
             return fds[0]
         for fd in fds:
             os.close(fd)
@@ -47,7 +47,7 @@ def fork_as_supervisor(supervisor, agent_path):
     """True in the run; the caller becomes its supervisor."""
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # where there is none, the agent finds orphans by their mark
+        libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # if it is not supported, the agent finds orphans by their mark
         run = os.fork()
         if run == 0:
             return True

@@ -1,4 +1,4 @@
-/* Stands in for the agent in tests of the Docker backend: echoes what comes in, line by line, and obeys a few orders.
+/* Replaces the agent in tests of the Docker backend: echoes its input line by line, and handles a few commands.
  *
  *   !raw          from now on echo bytes as they come
  *   !err TEXT     write TEXT to stderr
