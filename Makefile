@@ -14,7 +14,7 @@ cmake --build --preset $(1)
 ln -sfn $(1)/cloche build/cloche
 endef
 
-.PHONY: help run test bench build build-sandboxes asan tsan fuzz soak lint format install clean
+.PHONY: help run test check bench build build-sandboxes asan tsan fuzz soak lint format install clean
 
 help: ## Print this list
 	@echo 'make TARGET'
@@ -29,6 +29,12 @@ test: ## Install missing packages, build, and run every test
 	@scripts/install-deps test
 	$(call build,dev)
 	@scripts/test
+
+check: ## Install what is missing, build, and run the unit tests and the conformance suite with crun
+	@scripts/install-deps test
+	cmake --preset dev
+	cmake --build --preset dev --target check_programs
+	@scripts/test --check
 
 # With the micro-benchmarks, which the release preset leaves out.
 bench: ## Measure every claim and write docs/performance.md; QUICK=1 prints rough figures in about a minute

@@ -30,7 +30,7 @@ __all__ = [
     "AppResponse", "Artifact", "Binary", "Case", "CaseResult", "Client", "CommandResult", "CompileResult",
     "ContextError", "ContextInfo", "Copied", "Edited", "Entry", "Event", "FileStat", "Lease", "LeaseFile", "Match",
     "Matches", "Output", "Paths", "ProgramError", "Readiness", "Result", "Run", "RunInfo", "Sandbox",
-    "SandboxArgumentError", "SandboxError", "SandboxLostError", "SandboxNotFoundError", "SandboxPermissionError", "SandboxResourceError",
-    "SandboxTimeoutError", "SandboxUnavailableError", "Server", "SessionInfo", "start", "Stream", "Terminal",
-    "TerminalExit", "Text", "Unpacked",
+    "SandboxArgumentError", "SandboxError", "SandboxLostError", "SandboxNotFoundError", "SandboxPermissionError",
+    "SandboxResourceError", "SandboxTimeoutError", "SandboxUnavailableError", "Server", "SessionInfo", "start",
+    "Stream", "Terminal", "TerminalExit", "Text", "Unpacked",
 ]

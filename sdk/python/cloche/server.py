@@ -95,7 +95,8 @@ class Server:
 
     def client(self, **options: Any) -> Client:
         """Create a client of this server; the options are those of `Client`."""
-        return Client(self.url, **{"token": "", **options})
+        options.setdefault("token", "")
+        return Client(self.url, **options)
 
     def sandbox(self, session_id: Optional[str] = None, **options: Any) -> Sandbox:
         """Create a sandbox of this server; the options are those of `Sandbox`."""
@@ -218,4 +219,3 @@ def _command(program: str, backend: str, directory: pathlib.Path,
     return [program, "serve", "--config", str(file), "--listen", f"unix:{private / 'socket'}", "--backend", backend,
             "--instance", "py-" + secrets.token_hex(8), "--state-dir", str(directory / "state"),
             "--run-dir", str(directory / "run"), "--end-with-stdin"]
-

@@ -35,6 +35,7 @@ def guarded(tmp_path):
         command = [find_program(), "token", "create", "--config", config, "--tenant", tenant, "--role", role, *more]
         made = subprocess.run(command, check=True, capture_output=True, text=True)
         return made.stdout.strip()
+
     def revoke_token(token):
         command = [find_program(), "token", "revoke", "--config", config, token.split("_")[1]]
         subprocess.run(command, check=True, capture_output=True)

@@ -56,7 +56,8 @@ def test_token_with_a_line_end_is_refused():
     (400, "invalid_argument", cloche.SandboxArgumentError), (400, "not_text", cloche.SandboxArgumentError),
     (401, "unauthenticated", cloche.SandboxPermissionError), (403, "permission_denied", cloche.SandboxPermissionError),
     (404, "not_found", cloche.SandboxNotFoundError), (409, "already_exists", cloche.SandboxError),
-    (410, "sandbox_lost", cloche.SandboxLostError), (409, "session_ending", cloche.SandboxLostError), (413, "too_large", cloche.SandboxResourceError),
+    (410, "sandbox_lost", cloche.SandboxLostError), (409, "session_ending", cloche.SandboxLostError),
+    (413, "too_large", cloche.SandboxResourceError),
     (429, "limit_reached", cloche.SandboxResourceError), (500, "internal", cloche.SandboxError),
     (503, "unavailable", cloche.SandboxUnavailableError), (504, "timeout", cloche.SandboxTimeoutError),
 ])

@@ -4,7 +4,7 @@ from __future__ import annotations
 import asyncio
 import pathlib
 import secrets as random
-from typing import Any, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, Mapping, Optional, Sequence, Union
 
 from ..archive import AnyPath, Unpacked
 from ..errors import SandboxError, SandboxNotFoundError
@@ -33,8 +33,8 @@ class Sandbox:
         self.client = client or Client()
         self.session_id = session_id or "py-" + random.token_hex(12)
         self.keep = keep
-        self._options = {"profile": profile, "env": env, "secrets": secrets, "limits": limits,
-                         "idle_timeout": idle_timeout}
+        self._options: Dict[str, Any] = {"profile": profile, "env": env, "secrets": secrets, "limits": limits,
+                                         "idle_timeout": idle_timeout}
         self._must_create = session_id is None or any(value is not None for value in self._options.values())
         self._used = False
         self._making: Optional[asyncio.Lock] = None

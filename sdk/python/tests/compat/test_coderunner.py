@@ -105,7 +105,6 @@ class TestSandbox:
         with pytest.raises(FileNotFoundError):
             await DockerSandbox().execute_async(SandboxRequest("python:3.12-slim", "python", [], "/no/such", "/s"))
 
-
     @in_a_loop
     async def test_an_image_that_is_not_there_is_an_error(self, service):
         with tempfile.TemporaryDirectory() as folder:

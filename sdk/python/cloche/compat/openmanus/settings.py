@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Dict, Tuple
 
 from .._service import DEFAULT_IMAGE
 
@@ -22,10 +22,12 @@ class SandboxSettings:
     network_enabled: bool = False
 
     def __post_init__(self) -> None:
-        for name, kind in (("image", str), ("work_dir", str), ("memory_limit", str), ("cpu_limit", (int, float)),
-                           ("timeout", (int, float)), ("use_sandbox", bool), ("network_enabled", bool)):
+        kinds: Dict[str, Tuple[type, ...]] = {
+            "image": (str,), "work_dir": (str,), "memory_limit": (str,), "cpu_limit": (int, float),
+            "timeout": (int, float), "use_sandbox": (bool,), "network_enabled": (bool,)}
+        for name, kind in kinds.items():
             value = getattr(self, name)
-            if not isinstance(value, kind) or isinstance(value, bool) != (kind is bool):
+            if not isinstance(value, kind) or isinstance(value, bool) != (bool in kind):
                 raise ValueError(f"{name}: {value!r} has the wrong type")
         if not self.work_dir.startswith("/"):
             raise ValueError("work_dir: must be an absolute path")
