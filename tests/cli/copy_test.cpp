@@ -117,7 +117,7 @@ TEST_F(CliCopy, Mistakes_LeaveNothingBehind) {
 
   const CommandEnd with_links = copy("demo:", "all");
   EXPECT_EQ(with_links.exit_code, 0) << with_links.err;
-  EXPECT_THAT(with_links.err, HasSubstr("left out: 1 links that lead out of the directory, such as out"));
+  EXPECT_THAT(with_links.err, HasSubstr("skipped 1 links that lead out of the directory, such as out"));
   EXPECT_THAT(names("here/all"), UnorderedElementsAre("d", "in"));
 }
 

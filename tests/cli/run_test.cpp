@@ -166,7 +166,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Mistake{"FileThatIsNotThere", {"run", "nowhere.py"}, 70, "cannot read nowhere.py"},
                     Mistake{"Directory", {"run", "--language", "sh", "."}, 64, ". is a directory"},
                     Mistake{"InputThatIsNotThere", {"run", "--stdin", "nowhere", "x.py"}, 70, "cannot read nowhere"},
-                    Mistake{"UnknownExtension", {"run", "x.cob"}, 64, "say --language with one of: python"},
+                    Mistake{"UnknownExtension", {"run", "x.cob"}, 64, "set --language to one of: python"},
                     Mistake{"UnknownLanguage", {"run", "--language", "cobol", "x.py"}, 64, "unknown language 'cobol'"},
                     Mistake{"UnknownFlag", {"run", "--turbo", "x.py"}, 64, "--turbo"},
                     Mistake{"UnknownBackend", {"run", "--backend", "jail", "x.py"}, 64, "jail not in {oci,docker}"},

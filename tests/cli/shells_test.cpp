@@ -66,7 +66,7 @@ TEST_F(CliShells, Zsh_Completes) {
     try cloche serve --state-dir ''
   )sh";
   const CommandEnd end = run_command(shell({"zsh", "-f", "-c", script}));
-  EXPECT_THAT(end.out, HasSubstr("serve:Lends sandboxes over HTTP"));
+  EXPECT_THAT(end.out, HasSubstr("serve:Serve sandboxes over HTTP"));
   EXPECT_THAT(end.out, HasSubstr("cut:\nwait:\nfiles -/\n"));
   EXPECT_THAT(end.err, IsEmpty());
 }
@@ -79,7 +79,7 @@ TEST_F(CliShells, Fish_Completes) {
     complete -C 'cloche sessions kill --mode '
   )sh";
   const CommandEnd end = run_command(shell({"fish", "--no-config", "-c", script}));
-  EXPECT_THAT(end.out, HasSubstr("serve\tLends sandboxes over HTTP"));
+  EXPECT_THAT(end.out, HasSubstr("serve\tServe sandboxes over HTTP"));
   EXPECT_THAT(end.out, HasSubstr("cut\nwait\n"));
   EXPECT_THAT(end.err, IsEmpty());
 }
@@ -98,7 +98,7 @@ TEST_F(CliShells, ManPage_IsWithoutFault) {
   man.env["LC_ALL"] = "C.UTF-8";
   const CommandEnd shown = run_command(man);
   EXPECT_EQ(shown.exit_code, 0) << shown.err;
-  EXPECT_THAT(shown.out, HasSubstr("cloche - sandboxes for code that nobody trusts"));
+  EXPECT_THAT(shown.out, HasSubstr("cloche - sandboxes for untrusted code"));
   EXPECT_THAT(shown.out, HasSubstr("--server URL"));
   EXPECT_THAT(shown.out, HasSubstr("cloche exec [OPTION]... SESSION [COMMAND]..."));
 }
