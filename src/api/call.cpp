@@ -3,6 +3,8 @@
 #include "api/call_origin.hpp"
 #include "api/detail.hpp"
 #include "api/errors.hpp"
+#include "core/fault_point.hpp"
+#include "core/guarded.hpp"
 #include "core/log.hpp"
 #include "json/write_json.hpp"
 
@@ -140,7 +142,11 @@ Task<> serve_call(Guards guards, ErrorForm form, const CallHandler& handler, htt
   if (!caller->principal.token_id.empty()) exchange.label("token", caller->principal.token_id);
   exchange.charge_to(caller->principal.tenant);
   Call call{exchange, path, std::move(caller->principal), guards.authenticator};
-  auto served = co_await handler(call);
+  auto work = [&]() -> Task<Status> {
+    CLOCHE_CO_CHECK(fallible_point<"service.request">());
+    co_return co_await handler(call);
+  };
+  auto served = co_await guarded("request " + std::string(exchange.request_id()), std::move(work));
   if (served) co_return;
   Error error = std::move(served).error();
   co_await answer_failure(exchange, std::move(error), form);

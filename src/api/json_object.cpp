@@ -1,10 +1,10 @@
 #include "api/json_object.hpp"
 
-#include <openssl/evp.h>
-
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <cmath>
+
+#include "core/base64.hpp"
 
 namespace cloche::api {
 
@@ -100,7 +100,7 @@ Result<std::string> JsonObject::base64(std::string_view name) {
   CLOCHE_TRY(const std::string encoded, text(name));
   auto decoded = decode_base64(encoded);
   if (!decoded) return wrong(name, "base64");
-  return decoded;
+  return std::move(*decoded);
 }
 
 Status JsonObject::finish() const {
@@ -111,32 +111,6 @@ Status JsonObject::finish() const {
     return fail(ErrorCode::invalid_argument, place_of(name) + " is not known; known fields: " + all);
   }
   return {};
-}
-
-Result<std::string> decode_base64(std::string_view text) {
-  if (text.size() % 4 != 0) return fail(ErrorCode::invalid_argument, "not base64");
-  std::string bytes(text.size() / 4 * 3, '\0');
-  const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
-                                   reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
-  // OpenSSL passes over white space at the ends, and knows nothing of the padding that it counts as bytes.
-  const bool has_space = text.find_first_of(" \t\r\n") != std::string_view::npos;
-  if (size < 0 || has_space) return fail(ErrorCode::invalid_argument, "not base64");
-  bytes.resize(static_cast<std::size_t>(size));
-  if (text.ends_with("==")) {
-    bytes.resize(bytes.size() - 2);
-  } else if (text.ends_with("=")) {
-    bytes.resize(bytes.size() - 1);
-  }
-  return bytes;
-}
-
-std::string encode_base64(std::string_view bytes) {
-  std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');
-  const int size =
-      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
-                      reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
-  text.resize(static_cast<std::size_t>(size));
-  return text;
 }
 
 }  // namespace cloche::api

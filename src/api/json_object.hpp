@@ -53,7 +53,4 @@ class JsonObject {
   std::set<std::string, std::less<>> known_;
 };
 
-Result<std::string> decode_base64(std::string_view text);
-std::string encode_base64(std::string_view bytes);
-
 }  // namespace cloche::api

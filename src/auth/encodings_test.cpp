@@ -4,10 +4,10 @@
 #include <random>
 #include <string>
 
-#include "auth/base64url.hpp"
 #include "auth/crypto.hpp"
 #include "auth/strict_json.hpp"
 #include "auth/utc_time.hpp"
+#include "core/base64.hpp"
 
 namespace cloche::auth {
 namespace {

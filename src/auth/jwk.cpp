@@ -8,9 +8,9 @@
 #include <boost/json/array.hpp>
 #include <boost/json/value.hpp>
 
-#include "auth/base64url.hpp"
 #include "auth/crypto.hpp"
 #include "auth/strict_json.hpp"
+#include "core/base64.hpp"
 
 namespace cloche::auth {
 

@@ -4,8 +4,8 @@
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
-#include "auth/base64url.hpp"
 #include "auth/strict_json.hpp"
+#include "core/base64.hpp"
 
 namespace cloche::auth {
 

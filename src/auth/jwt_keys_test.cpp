@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <openssl/err.h>
 
-#include "auth/base64url.hpp"
 #include "auth/testing/jwt_maker.hpp"
+#include "core/base64.hpp"
 
 namespace cloche::auth {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "auth/base64url.hpp"
 #include "auth/testing/jwt_maker.hpp"
+#include "core/base64.hpp"
 
 namespace cloche::auth {
 namespace {

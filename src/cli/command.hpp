@@ -21,6 +21,7 @@ void add_bench_command(CLI::App& app, Action& chosen);
 void add_images_command(CLI::App& app, Action& chosen);
 void add_serve_command(CLI::App& app, Action& chosen);
 void add_token_command(CLI::App& app, Action& chosen);
+void add_fault_points_command(CLI::App& app, Action& chosen);
 // Commands that use a running service.
 void add_exec_command(CLI::App& app, Action& chosen);
 void add_sessions_command(CLI::App& app, Action& chosen);

@@ -27,6 +27,7 @@ void set_up_command_line(CLI::App& app, GeneralFlags& flags, Action& chosen) {
   add_images_command(app, chosen);
   add_doctor_command(app, chosen);
   add_bench_command(app, chosen);
+  add_fault_points_command(app, chosen);
   add_completion_command(app, chosen);
   add_manual_command(app, chosen);
 }

@@ -1,7 +1,6 @@
 // `cloche exec SESSION`: a program or code in a session of a running service. Output and exit code are its own.
 #include <unistd.h>
 
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/json/parse.hpp>
 #include <cstdio>
 #include <cstdlib>
@@ -16,6 +15,7 @@
 #include "cli/stdio.hpp"
 #include "cli/text/print.hpp"
 #include "core/event.hpp"
+#include "core/first_of.hpp"
 #include "json/write_json.hpp"
 #include "lib/throwing.hpp"
 
@@ -100,11 +100,10 @@ Task<Result<std::string>> hint_at_waiting() {
 }
 
 Task<Result<std::string>> read_input(const ExecFlags& flags) {
-  using asio::experimental::awaitable_operators::operator||;
   if (flags.no_stdin || flags.wish.background) co_return std::string();
   const auto executor = co_await asio::this_coro::executor;
   Descriptor from = open_input(executor, flags.stdin_file);
-  auto read = co_await (read_all(from) || hint_at_waiting());
+  auto read = co_await first_of(read_all(from), hint_at_waiting());
   if (read.index() == 0) co_return std::get<0>(std::move(read));
   co_return std::get<1>(std::move(read));
 }

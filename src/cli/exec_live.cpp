@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
 #include <cstdio>
@@ -11,6 +10,7 @@
 #include "cli/stdio.hpp"
 #include "cli/text/clean.hpp"
 #include "core/event.hpp"
+#include "core/first_of.hpp"
 #include "json/write_json.hpp"
 
 namespace cloche::cli {
@@ -34,8 +34,7 @@ class LiveRun {
         began_(executor) {}
 
   Task<Result<int>> run(ExecRequest request) {
-    using asio::experimental::awaitable_operators::operator||;
-    auto first = co_await (follow(std::move(request)) || wait_for_signals());
+    auto first = co_await first_of(follow(std::move(request)), wait_for_signals());
     if (const auto* number = std::get_if<1>(&first)) co_return 128 + *number;
     auto ended = std::move(std::get<0>(first));
     if (nobody_reads_) {
@@ -83,9 +82,8 @@ class LiveRun {
 
   // Returns when this command has to end by itself; the run is over then.
   Task<int> wait_for_signals() {
-    using asio::experimental::awaitable_operators::operator||;
     caught_ = co_await next_signal();
-    if (place_.run.empty()) co_await (began_.wait(Deadline::after(beginning_patience)) || next_signal());
+    if (place_.run.empty()) co_await first_of(began_.wait(Deadline::after(beginning_patience)), next_signal());
     if (caught_ == SIGINT && !place_.run.empty()) {
       json::object interrupt;
       interrupt["signal"] = "INT";
@@ -93,7 +91,7 @@ class LiveRun {
       std::string target = place_.target() + "/signal";
       [[maybe_unused]] auto sent = co_await service_.post(std::move(target), std::move(body));
       // The end of the run ends the wait, too. A second signal is impatient.
-      co_await (pause_for(ending_patience) || next_signal());
+      co_await first_of(pause_for(ending_patience), next_signal());
     }
     co_await end_run();
     co_return caught_;

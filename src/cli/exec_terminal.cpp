@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
@@ -18,6 +17,7 @@
 #include "cli/terminal.hpp"
 #include "cli/text/clean.hpp"
 #include "core/event.hpp"
+#include "core/first_of.hpp"
 
 namespace cloche::cli {
 
@@ -53,8 +53,7 @@ class LentTerminal {
   }
 
   Task<Result<ProgramEnd>> serve() {
-    using asio::experimental::awaitable_operators::operator||;
-    auto first = co_await (show() || type() || follow_size() || wait_for_end());
+    auto first = co_await first_of(show(), type(), follow_size(), wait_for_end());
     if (auto* shown = std::get_if<0>(&first)) co_return std::move(*shown);
     ProgramEnd end;
     end.exit_code = 128 + SIGHUP;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -25,6 +24,7 @@
 #include "cli/stdio.hpp"
 #include "cloche/async.hpp"
 #include "core/bytes.hpp"
+#include "core/first_of.hpp"
 #include "json/write_json.hpp"
 #include "lib/throwing.hpp"
 #include "runner/verdict.hpp"
@@ -201,8 +201,7 @@ async::Task<RunReport> run_in(async::Sandbox& sandbox, const RunFlags& flags, co
   spec.wall_limit = std::chrono::milliseconds(static_cast<long long>(flags.timeout * 1000));
   spec.keep_output = mib(64);
   auto exec = co_await sandbox.start(std::move(spec));
-  using asio::experimental::awaitable_operators::operator||;
-  auto first = co_await (relay(exec, flags, ends, report) || feed(exec, ends));
+  auto first = co_await first_of(relay(exec, flags, ends, report), feed(exec, ends));
   report.outcome = std::get<0>(std::move(first));
   co_return report;
 }

@@ -4,7 +4,6 @@
 #include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -19,6 +18,7 @@
 #include "cli/command.hpp"
 #include "cli/text/print.hpp"
 #include "core/log.hpp"
+#include "core/first_of.hpp"
 #include "json/write_json.hpp"
 #include "lib/throwing.hpp"
 #include "server/access.hpp"
@@ -139,9 +139,8 @@ Task<std::string> wait_for_end_of_stdin() {
 }
 
 Task<std::string> wait_for_end(server::Service& service, asio::signal_set& signals, EndRules rules) {
-  using asio::experimental::awaitable_operators::operator||;
   if (!rules.with_stdin) co_return co_await wait_for_signal(service, signals, rules.on_hang_up);
-  auto why = co_await (wait_for_signal(service, signals, rules.on_hang_up) || wait_for_end_of_stdin());
+  auto why = co_await first_of(wait_for_signal(service, signals, rules.on_hang_up), wait_for_end_of_stdin());
   co_return why.index() == 0 ? std::get<0>(std::move(why)) : std::get<1>(std::move(why));
 }
 

@@ -1,7 +1,6 @@
 // `cloche top`: pools and sessions of a running service, live; where there is no terminal, once.
 #include <unistd.h>
 
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/json/object.hpp>
 #include <csignal>
@@ -13,6 +12,7 @@
 #include "cli/top/screen.hpp"
 #include "cli/top/view.hpp"
 #include "core/event.hpp"
+#include "core/first_of.hpp"
 
 namespace cloche::cli {
 
@@ -70,9 +70,8 @@ class Live {
 
   // Until somebody wants to leave.
   Task<> run() {
-    using asio::experimental::awaitable_operators::operator||;
     redraw();
-    co_await (watch_service() || watch_keys() || watch_size());
+    co_await first_of(watch_service(), watch_keys(), watch_size());
   }
 
  private:

@@ -2,6 +2,8 @@
 
 #include <deque>
 
+#include "core/fault_point.hpp"
+#include "core/guarded.hpp"
 #include "core/shielded.hpp"
 
 namespace cloche {
@@ -157,13 +159,15 @@ Task<> ContextCore::State::serve() {
     current = queue.front();
     queue.pop_front();
     const auto job = current;
-    auto result = co_await do_job(*job);
+    auto work = [this, &job] { return do_job(*job); };
+    auto result = co_await guarded("context", std::move(work));
     job->finish(std::move(result));
     current.reset();
   }
 }
 
 Task<Result<CoreResult>> ContextCore::State::do_job(Job& job) {
+  CLOCHE_CO_CHECK(fallible_point<"context.job">());
   if (job.kind == Job::Kind::call) {
     auto result = co_await runner.perform(job.call);
     co_return result;

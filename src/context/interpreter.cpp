@@ -1,5 +1,8 @@
 #include "context/interpreter.hpp"
 
+#include "core/fault_point.hpp"
+#include "core/guarded.hpp"
+
 namespace cloche {
 
 namespace {
@@ -11,12 +14,23 @@ constexpr std::size_t most_in_inbox = 512 * 1024;
 const std::optional<Result<Outcome>> Interpreter::still_on;
 
 Task<> Interpreter::pump(std::shared_ptr<Interpreter> self) {
+  auto work = [self] { return read_to_end(self); };
+  auto read = co_await guarded("context: output of the interpreter", std::move(work));
+  if (read) co_return;
+  // Whoever waits for it learns that it is of no use any more.
+  self->exec_->stop();
+  self->ended_ = fail(std::move(read).error());
+  self->wake_->notify();
+}
+
+Task<Status> Interpreter::read_to_end(std::shared_ptr<Interpreter> self) {
   while (!self->ended_) {
     if (self->inbox_bytes_ > most_in_inbox) {
       co_await self->room_.wait();
       continue;
     }
     auto piece = co_await self->exec_->next();
+    fault_point<"context.pump">();
     if (!piece) {
       self->ended_ = fail(std::move(piece).error());
     } else if (auto* outcome = std::get_if<Outcome>(&*piece)) {
@@ -36,6 +50,7 @@ Task<> Interpreter::pump(std::shared_ptr<Interpreter> self) {
     }
     self->wake_->notify();
   }
+  co_return Status{};
 }
 
 void Interpreter::take_events(std::string_view bytes) {

@@ -41,6 +41,7 @@ class Interpreter {
   std::string begin;             // what the driver said at the begin of the call under way
 
  private:
+  static Task<Status> read_to_end(std::shared_ptr<Interpreter> self);
   void take_events(std::string_view bytes);
   void put(Item item, std::size_t bytes);
 

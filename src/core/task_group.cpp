@@ -3,83 +3,68 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/system/system_error.hpp>
+#include <list>
 
+#include "core/exceptions.hpp"
 #include "core/log.hpp"
 #include "core/shielded.hpp"
 
 namespace cloche {
 
-struct TaskGroup::State {
-  struct Member {
-    asio::cancellation_signal signal;
-    std::function<Task<>()> start;
-    std::string name;
-  };
+namespace {
 
+struct Member {
+  asio::cancellation_signal signal;
+  std::function<Task<>()> start;
+  std::string name;
+  bool ended = false;
+};
+
+}  // namespace
+
+struct TaskGroup::State {
   explicit State(Executor e) : executor(e), ended(e) {}
 
   Executor executor;
-  std::list<Member> members;
+  std::list<std::shared_ptr<Member>> members;
+  bool closed = false;
   Event ended;
 };
-
-namespace {
-
-bool is_cancellation(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const boost::system::system_error& e) {
-    return e.code() == asio::error::operation_aborted;
-  } catch (...) {
-    return false;
-  }
-}
-
-std::string describe(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& e) {
-    return e.what();
-  } catch (...) {
-    return "unknown exception";
-  }
-}
-
-}  // namespace
 
 TaskGroup::TaskGroup(Executor executor) : state_(std::make_shared<State>(std::move(executor))) {}
 
 TaskGroup::~TaskGroup() { cancel(); }
 
-void TaskGroup::spawn(std::string name, std::function<Task<>()> start) {
-  auto& members = state_->members;
-  const auto member = members.emplace(members.end());
+bool TaskGroup::spawn(std::string name, std::function<Task<>()> start) {
+  if (state_->closed) {
+    log::debug("task '{}' is not started: its owner is shut down", name);
+    return false;
+  }
+  auto member = std::make_shared<Member>();
   member->start = std::move(start);
   member->name = std::move(name);
+  const auto place = state_->members.insert(state_->members.end(), member);
   asio::co_spawn(
       state_->executor, [state = state_, member]() -> Task<> { co_await member->start(); },
-      asio::bind_cancellation_slot(member->signal.slot(), [state = state_, member](std::exception_ptr error) {
+      asio::bind_cancellation_slot(member->signal.slot(), [state = state_, member, place](std::exception_ptr error) {
         if (error && !is_cancellation(error)) {
-          log::error("task '{}' ended by an exception: {}", member->name, describe(error));
+          log_internal_error("task '" + member->name + "' ended by an exception: " + describe(error));
         }
-        state->members.erase(member);
+        member->ended = true;
+        member->start = nullptr;
+        state->members.erase(place);
         state->ended.notify();
       }));
+  return true;
 }
 
 void TaskGroup::cancel() {
-  // A cancelled task may run at once and leave the list; emit from a copy of the positions.
-  std::vector<asio::cancellation_signal*> signals;
-  for (auto& member : state_->members) signals.push_back(&member.signal);
-  for (auto* signal : signals) {
-    asio::post(state_->executor, [state = state_, signal] {
-      for (auto& member : state->members) {
-        if (&member.signal == signal) {
-          signal->emit(asio::cancellation_type::all);
-          return;
-        }
-      }
+  state_->closed = true;
+  // Later, because a cancelled task may run at once and end its owner. The copies keep each member apart from any that
+  // might come to lie at the same address.
+  for (const auto& member : state_->members) {
+    asio::post(state_->executor, [member] {
+      if (!member->ended) member->signal.emit(asio::cancellation_type::all);
     });
   }
 }

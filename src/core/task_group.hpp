@@ -7,7 +7,6 @@
 
 #include <boost/asio/cancellation_signal.hpp>
 #include <functional>
-#include <list>
 #include <memory>
 #include <string>
 
@@ -24,14 +23,19 @@ class TaskGroup {
   ~TaskGroup();
 
   // Starts the coroutine that `start` returns. Takes the function, not its task, and keeps it alive until the task
-  // ends, so that a lambda's captures outlive its frame. An exception other than cancellation is logged under `name`.
-  void spawn(std::string name, std::function<Task<>()> start);
+  // ends, so that a lambda's captures outlive its frame. An exception other than cancellation is logged under `name`;
+  // a task that others wait for has to end that wait itself.
+  //
+  // On the executor's own thread the task runs at once, up to its first suspension, before this returns.
+  //
+  // After cancel() or shut_down() nothing is started: returns false, and `start` is destroyed.
+  bool spawn(std::string name, std::function<Task<>()> start);
 
-  // Asks all tasks to end.
+  // Asks all tasks to end, and closes the group for good.
   void cancel();
-  // Waits until all have ended.
+  // Waits until all have ended; others may be started meanwhile.
   Task<> join();
-  // Both, and not itself cancellable.
+  // Cancels and joins, and is not itself cancellable.
   Task<> shut_down();
 
   std::size_t size() const;

@@ -2,10 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <spdlog/sinks/ostream_sink.h>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/io_context.hpp>
+#include <sstream>
 
+#include "core/exceptions.hpp"
 #include "core/shielded.hpp"
 
 namespace cloche {
@@ -87,6 +91,89 @@ TEST(TaskGroup, TaskThatThrows_LeavesTheOthersRunning) {
   io.run();
   EXPECT_EQ(done, 1);
   EXPECT_EQ(group.size(), 0u);
+}
+
+Task<> wait_for_ever() {
+  Event never(co_await asio::this_coro::executor);
+  for (;;) co_await never.wait();
+}
+
+TEST(TaskGroup, TaskSpawnedAfterCancel_IsNotStarted) {
+  asio::io_context io;
+  TaskGroup group(io.get_executor());
+  group.cancel();
+  bool started = false;
+  auto held = std::make_shared<int>(1);
+  const std::weak_ptr<int> watched = held;
+  EXPECT_FALSE(group.spawn("late", [&started, held = std::move(held)]() -> Task<> {
+    started = true;
+    co_return;
+  }));
+  io.run();
+  EXPECT_FALSE(started);
+  EXPECT_TRUE(watched.expired()) << "what it was to hold is still held";
+  EXPECT_EQ(group.size(), 0u);
+}
+
+// As one does that goes on to clean up: it must not keep the group from ending.
+TEST(TaskGroup, CancelledTaskThatSpawnsAnother_IsJoinedWithoutIt) {
+  asio::io_context io;
+  TaskGroup group(io.get_executor());
+  group.spawn("first", [&]() -> Task<> {
+    struct SpawnAnother {
+      TaskGroup& group;
+      ~SpawnAnother() {
+        group.spawn("second", [] { return wait_for_ever(); });
+      }
+    } const another{group};
+    co_await wait_for_ever();
+  });
+  bool joined = false;
+  asio::co_spawn(
+      io,
+      [&]() -> Task<> {
+        co_await group.shut_down();
+        joined = true;
+      },
+      asio::detached);
+  io.run();
+  EXPECT_TRUE(joined);
+}
+
+// A group with tasks that end while others are still to be told.
+TEST(TaskGroup, CancelOfMany_ReachesEachExactlyOnce) {
+  asio::io_context io;
+  TaskGroup group(io.get_executor());
+  int ended = 0;
+  for (int i = 0; i < 1000; ++i) {
+    group.spawn("waits", [&]() -> Task<> {
+      struct Mark {
+        int& count;
+        ~Mark() { ++count; }
+      } const mark{ended};
+      co_await wait_for_ever();
+    });
+  }
+  group.cancel();
+  group.cancel();
+  io.run();
+  EXPECT_EQ(ended, 1000);
+  EXPECT_EQ(group.size(), 0u);
+}
+
+TEST(TaskGroup, TaskCancelledInsideTwoAtOnce_IsNoFailure) {
+  using asio::experimental::awaitable_operators::operator&&;
+  std::ostringstream logged;
+  const auto before = spdlog::default_logger();
+  spdlog::set_default_logger(
+      std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_mt>(logged)));
+  asio::io_context io;
+  TaskGroup group(io.get_executor());
+  group.spawn("both", []() -> Task<> { co_await (wait_for_ever() && wait_for_ever()); });
+  group.cancel();
+  io.run();
+  spdlog::set_default_logger(before);
+  EXPECT_EQ(logged.str(), "");
 }
 
 TEST(Event, NotifyAndDeadline_BothWake) {

@@ -89,16 +89,39 @@ Result<std::int64_t> Database::read_version() {
   return query.number(0);
 }
 
+// Pages that cannot be read are found now, when the file can still be put aside, and not by a query in the middle of
+// something.
+Status Database::check() {
+  CLOCHE_TRY(Statement query, prepare("PRAGMA quick_check(1)"));
+  CLOCHE_TRY(const bool known, query.next());
+  if (known && query.text(0) == "ok") return {};
+  return fail(ErrorCode::protocol, name_ + ": damaged: " + (known ? query.text(0) : "no result"));
+}
+
 Status Database::set_up(const Schema& schema) {
   CLOCHE_CHECK(execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA trusted_schema = OFF;"));
-  CLOCHE_TRY(const std::int64_t version, read_version());
-  if (version > schema.version) {
-    return fail(ErrorCode::unsupported,
-                name_ + ": written by a newer version of Cloche (" + std::to_string(version) + ")");
+  CLOCHE_CHECK(check());
+  CLOCHE_CHECK(execute("BEGIN IMMEDIATE"));
+  if (auto migrated = migrate(schema); !migrated) {
+    (void)execute("ROLLBACK");
+    return migrated;
   }
-  if (version > 0) return {};
-  const std::string mark = "; PRAGMA user_version = " + std::to_string(schema.version) + ";";
-  return execute((schema.tables + mark).c_str());
+  return execute("COMMIT");
+}
+
+Status Database::migrate(const Schema& schema) {
+  CLOCHE_TRY(const std::int64_t version, read_version());
+  if (version > schema.version()) {
+    return fail(ErrorCode::unsupported, name_ + ": written by a newer version of Cloche (schema " +
+                                            std::to_string(version) + ", this one knows " +
+                                            std::to_string(schema.version()) +
+                                            "); run that version, or move the file away");
+  }
+  if (version < 0) return fail(ErrorCode::protocol, name_ + ": invalid schema version " + std::to_string(version));
+  for (std::int64_t next = version; next < schema.version(); ++next) {
+    CLOCHE_CHECK(execute(schema.steps[static_cast<std::size_t>(next)]));
+  }
+  return execute(("PRAGMA user_version = " + std::to_string(schema.version())).c_str());
 }
 
 Status Database::belong_to(std::string_view owner) {
@@ -114,10 +137,14 @@ Status Database::belong_to(std::string_view owner) {
 }
 
 Status put_aside(const std::string& path, std::string_view name, std::string_view why) {
-  const std::string aside = path + ".damaged-" + std::to_string(std::time(nullptr));
-  if (::rename(path.c_str(), aside.c_str()) != 0 && errno != ENOENT) return fail_errno("rename " + path);
-  ::unlink((path + "-wal").c_str());
-  ::unlink((path + "-shm").c_str());
+  const std::string first = path + ".damaged-" + std::to_string(std::time(nullptr));
+  std::string aside = first;
+  for (int i = 2; ::access(aside.c_str(), F_OK) == 0; ++i) aside = first + "-" + std::to_string(i);
+  // The last changes may be in the write-ahead log alone. SQLite finds it by its name, so it keeps its ending.
+  for (const char* ending : {"-wal", "-shm", ""}) {
+    const std::string from = path + ending;
+    if (::rename(from.c_str(), (aside + ending).c_str()) != 0 && errno != ENOENT) return fail_errno("rename " + from);
+  }
   log::warn("{} cannot be used and is kept as {}: {}", name, aside, why);
   return {};
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -47,12 +48,16 @@ class Database {
  public:
   struct Schema {
     const char* name;  // what it holds, for messages
-    int version;
-    const char* tables;  // SQL that makes them
+    // SQL, a step for each version: the first makes the tables of version 1, each further one changes those of the
+    // version before. A step that has been released is never changed.
+    std::span<const char* const> steps;
+
+    std::int64_t version() const { return static_cast<std::int64_t>(steps.size()); }
   };
 
-  // Makes the file where there is none; ":memory:" is one that nobody else sees. `protocol` when it is damaged,
-  // `unsupported` when a newer Cloche has written it.
+  // Makes the file where there is none; ":memory:" is one that nobody else sees. A file of an older version is brought
+  // up to this one, by all steps that it lacks or by none. `protocol` when it is damaged, `unsupported` when a newer
+  // Cloche has written it.
   static Result<std::unique_ptr<Database>> open(const std::string& path, const Schema& schema);
   ~Database();
   Database(const Database&) = delete;
@@ -69,13 +74,15 @@ class Database {
   explicit Database(sqlite3* handle, std::string name) : handle_(handle), name_(std::move(name)) {}
   Status execute(const char* sql);
   Result<std::int64_t> read_version();
+  Status check();
   Status set_up(const Schema& schema);
+  Status migrate(const Schema& schema);
 
   sqlite3* handle_;
   std::string name_;
 };
 
-// Moves a file that cannot be used out of the way, with what belongs to it, and says so in the log.
+// Moves a file that cannot be used out of the way, with all that belongs to it, and says so in the log.
 Status put_aside(const std::string& path, std::string_view name, std::string_view why);
 
 // Opens what `open` opens at the path. A file that is damaged, or another owner's (`protocol`), is put aside, and a new

@@ -1,5 +1,6 @@
 #include "lib/async_engine.hpp"
 
+#include "core/guarded.hpp"
 #include "core/log.hpp"
 #include "lib/async_handles.hpp"
 #include "lib/backends.hpp"
@@ -38,7 +39,8 @@ Task<Status> remove_leftovers_of(Backend& backend) {
 
 }  // namespace
 
-Engine::Impl::Impl(boost::asio::any_io_executor e, EngineOptions o) : executor(e), options(std::move(o)), tasks(e) {
+Engine::Impl::Impl(boost::asio::any_io_executor e, EngineOptions o, const ManagerOptions& limits)
+    : executor(e), options(std::move(o)), threads(blocking_threads(limits)), tasks(e) {
   keep_log_off_stdout();
   value_or_throw(validate_instance(options.instance));
   if (options.instance.empty()) {
@@ -77,7 +79,8 @@ Task<> Engine::Impl::sweep() {
 
 void Engine::Impl::end(std::shared_ptr<LiveSandbox> sandbox) {
   tasks.spawn("end sandbox", [ephemeral = ephemeral, sandbox]() -> Task<> {
-    auto destroyed = co_await sandbox->destroy(Deadline::after(destroy_patience));
+    auto work = [&sandbox] { return sandbox->destroy(Deadline::after(destroy_patience)); };
+    auto destroyed = co_await attempted("end sandbox " + sandbox->id().value, std::move(work));
     if (destroyed) co_return;
     log::error("sandbox {}: {}", sandbox->id().value, destroyed.error().message);
     if (ephemeral) ephemeral->leave_to_the_next();

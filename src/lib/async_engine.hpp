@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cloche/async.hpp"
+#include "cloche/manager_options.hpp"
 #include "core/task_group.hpp"
 #include "lib/ephemeral_instance.hpp"
 #include "lib/instance_dir.hpp"
@@ -13,7 +14,8 @@
 namespace cloche::async {
 
 struct Engine::Impl {
-  Impl(boost::asio::any_io_executor executor, EngineOptions options);
+  // `limits` says how much is made and removed at a time.
+  Impl(boost::asio::any_io_executor executor, EngineOptions options, const ManagerOptions& limits = {});
 
   // The backend; the first call also removes what killed processes left behind.
   Task<Backend*> backend();
@@ -24,7 +26,7 @@ struct Engine::Impl {
 
   Executor executor;
   EngineOptions options;
-  boost::asio::thread_pool threads{2};
+  boost::asio::thread_pool threads;
   std::unique_ptr<InstanceDir> dir;              // with an instance
   std::shared_ptr<EphemeralInstance> ephemeral;  // without one; also held by removals that outlive this object
   std::unique_ptr<Backend> made;

@@ -17,7 +17,7 @@ Result<std::unique_ptr<pool::Journal>> open_journal(const InstanceDir* dir) {
 }  // namespace
 
 Manager::Impl::Impl(boost::asio::any_io_executor executor, ManagerOptions options) {
-  engine = std::make_shared<Engine::Impl>(executor, options.engine);
+  engine = std::make_shared<Engine::Impl>(executor, options.engine, options);
   auto journal = value_or_throw(open_journal(engine->dir.get()));
   pools = value_or_throw(pool::Manager::create(executor, *engine->made, std::move(journal), std::move(options),
                                                pool::Tenancy::of_trusted_callers()));

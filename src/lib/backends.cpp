@@ -1,5 +1,7 @@
 #include "lib/backends.hpp"
 
+#include <algorithm>
+
 #include "backend/docker/docker_backend.hpp"
 #include "backend/oci/oci_backend.hpp"
 #include "lib/embedded_agent.hpp"
@@ -24,6 +26,13 @@ Result<std::unique_ptr<Backend>> make_backend(Executor executor, asio::thread_po
   oci.agent_path = std::move(agent_path);
   oci.runtime_paths = options.runtimes;
   return create_oci_backend(std::move(executor), threads, std::move(oci));
+}
+
+unsigned blocking_threads(const ManagerOptions& options) {
+  // One to remove again what resists, for pools and for the backend each; limits, images and examinations share two.
+  constexpr unsigned others = 4;
+  constexpr unsigned most = 256;
+  return std::min(most, options.max_making + options.max_removing + others);
 }
 
 }  // namespace cloche

@@ -6,11 +6,16 @@
 #include <string>
 
 #include "cloche/engine_options.hpp"
+#include "cloche/manager_options.hpp"
 #include "sandbox/backend.hpp"
 
 namespace cloche {
 
 Result<std::unique_ptr<Backend>> make_backend(Executor executor, asio::thread_pool& threads,
                                               const EngineOptions& options, const InstanceId& instance);
+
+// How many threads a backend needs that blocks: one for each sandbox that the manager's gates let be made or removed at
+// a time, and some for the rest, so that a slow image or a sandbox that resists holds up nothing else.
+unsigned blocking_threads(const ManagerOptions& options);
 
 }  // namespace cloche

@@ -24,7 +24,7 @@ async::Task<int> Manager::Impl::shut_down_at_signal() {
   });
   try {
     co_await manager.shutdown();
-  } catch (const SandboxError& error) {
+  } catch (const std::exception& error) {
     log::error("{}", error.what());
   }
   co_return number;

@@ -132,7 +132,7 @@ async::Task<> SandboxManager::Impl::remove_all() {
       if (!sandboxes.contains(id)) co_return;  // somebody was quicker
       try {
         co_await remove(id);
-      } catch (const SandboxError& error) {
+      } catch (const std::exception& error) {
         failure = "sandbox " + id + ": " + error.what();
       }
     });

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/exceptions.hpp"
 #include "metrics/snapshots.hpp"
 
 namespace cloche::metrics {
@@ -92,6 +93,8 @@ std::string Metrics::text() const {
   if (sources.pools) add_pools(all, sources.pools());
   if (sources.sessions) add_sessions(all, sources.sessions());
   if (sources.http) add_http(all, sources.http());
+  if (sources.unremoved) add_unremoved(all, sources.unremoved());
+  add_internal_errors(all, internal_errors());
   return prometheus::TextSerializer().Serialize(all);
 }
 

@@ -23,6 +23,7 @@ class Metrics {
     std::function<std::map<std::string, PoolStats>()> pools;
     std::function<session::SessionCounts()> sessions;
     std::function<http::ServerCounts()> http;
+    std::function<std::size_t()> unremoved;  // sandboxes that resist their removal
   };
 
   Metrics();

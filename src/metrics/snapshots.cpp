@@ -127,4 +127,14 @@ void add_http(Families& families, const http::ServerCounts& counts) {
               {{{{"direction", "in"}}, number(counts.bytes_in)}, {{{"direction", "out"}}, number(counts.bytes_out)}});
 }
 
+void add_unremoved(Families& families, std::size_t sandboxes) {
+  add_gauge(families, "cloche_sandboxes_unremoved", "Sandboxes that could not be removed so far.",
+            {{{}, static_cast<double>(sandboxes)}});
+}
+
+void add_internal_errors(Families& families, std::uint64_t count) {
+  add_counter(families, "cloche_internal_errors_total", "Tasks and calls of the server that failed by an exception.",
+              {{{}, static_cast<double>(count)}});
+}
+
 }  // namespace cloche::metrics

@@ -16,5 +16,7 @@ using Families = std::vector<prometheus::MetricFamily>;
 void add_pools(Families& families, const std::map<std::string, PoolStats>& pools);
 void add_sessions(Families& families, const session::SessionCounts& counts);
 void add_http(Families& families, const http::ServerCounts& counts);
+void add_unremoved(Families& families, std::size_t sandboxes);
+void add_internal_errors(Families& families, std::uint64_t count);
 
 }  // namespace cloche::metrics

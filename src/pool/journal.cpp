@@ -4,18 +4,18 @@ namespace cloche::pool {
 
 namespace {
 
-constexpr Database::Schema schema{.name = "journal",
-                                  .version = 1,
-                                  .tables =
-                                      "CREATE TABLE sandboxes ("
-                                      " name TEXT PRIMARY KEY,"
-                                      " profile TEXT NOT NULL,"
-                                      " fingerprint TEXT NOT NULL,"
-                                      " state INTEGER NOT NULL,"
-                                      " tenant TEXT,"
-                                      " uses INTEGER NOT NULL,"
-                                      " holder TEXT NOT NULL"
-                                      ") STRICT, WITHOUT ROWID"};
+constexpr const char* steps[] = {
+    "CREATE TABLE sandboxes ("
+    " name TEXT PRIMARY KEY,"
+    " profile TEXT NOT NULL,"
+    " fingerprint TEXT NOT NULL,"
+    " state INTEGER NOT NULL,"
+    " tenant TEXT,"
+    " uses INTEGER NOT NULL,"
+    " holder TEXT NOT NULL"
+    ") STRICT, WITHOUT ROWID"};
+
+constexpr Database::Schema schema{.name = "journal", .steps = steps};
 
 }  // namespace
 

@@ -1,5 +1,7 @@
 #include "pool/making.hpp"
 
+#include "core/fault_point.hpp"
+#include "core/guarded.hpp"
 #include "core/log.hpp"
 #include "core/shielded.hpp"
 #include "script/script_executor.hpp"
@@ -8,32 +10,11 @@ namespace cloche::pool {
 
 namespace {
 
-constexpr std::chrono::seconds destroy_patience{30};
-
-// Runs a step; a cancellation becomes an error, so that what was made before can be cleaned up.
-Task<Status> attempt(std::function<Task<Status>()> step) {
-  try {
-    auto done = co_await step();
-    co_return done;
-  } catch (const boost::system::system_error& cancelled) {
-    co_return fail(ErrorCode::cancelled, cancelled.what());
-  }
-}
-
-// Keeps the sandbox if the step succeeds, destroys it otherwise.
-Task<Result<std::shared_ptr<LiveSandbox>>> keep_if(std::shared_ptr<LiveSandbox> sandbox,
-                                                   std::function<Task<Status>()> step) {
-  auto done = co_await attempt(std::move(step));
-  if (done) co_return sandbox;
-  const bool throws = co_await asio::this_coro::throw_if_cancelled();
-  co_await asio::this_coro::throw_if_cancelled(false);
-  co_await destroy_for_sure(sandbox);
-  co_await asio::this_coro::throw_if_cancelled(throws);
-  co_return fail(std::move(done).error());
-}
+constexpr std::chrono::seconds destroy_patience{10};
 
 Task<Status> start_interpreters(LiveSandbox& sandbox, std::vector<ZygoteSpec> zygotes,
                                 std::optional<ScriptHarness> scripts, Deadline deadline) {
+  CLOCHE_CO_CHECK(fallible_point<"pool.make.interpreters">());
   for (ZygoteSpec& zygote : zygotes) {
     auto started = co_await sandbox.start_zygote(std::move(zygote.name), std::move(zygote.interpreter),
                                                  std::move(zygote.imports), deadline);
@@ -60,6 +41,17 @@ Task<Result<std::shared_ptr<LiveSandbox>>> make_sandbox(Backend& backend, Sandbo
   };
   auto kept = co_await keep_if(sandbox, std::move(step));
   co_return kept;
+}
+
+Task<Result<std::shared_ptr<LiveSandbox>>> keep_if(std::shared_ptr<LiveSandbox> sandbox,
+                                                   std::function<Task<Status>()> step) {
+  auto done = co_await attempted("sandbox " + sandbox->spec().name, std::move(step));
+  if (done) co_return sandbox;
+  const bool throws = co_await asio::this_coro::throw_if_cancelled();
+  co_await asio::this_coro::throw_if_cancelled(false);
+  co_await destroy_for_sure(sandbox);
+  co_await asio::this_coro::throw_if_cancelled(throws);
+  co_return fail(std::move(done).error());
 }
 
 Error refusal_of_making(Error error, const std::string& profile, Callers callers) {
@@ -94,6 +86,7 @@ Task<Result<std::shared_ptr<LiveSandbox>>> take_over(std::unique_ptr<Enclosure> 
   if (!opened) co_return fail(std::move(opened).error());
   std::shared_ptr<LiveSandbox> sandbox = std::move(*opened);
   auto step = [sandbox, limits, deadline]() -> Task<Status> {
+    CLOCHE_CO_CHECK(fallible_point<"pool.recover.reset">());
     auto clean = co_await sandbox->reset(deadline);
     if (!clean) co_return fail(std::move(clean).error());
     auto limited = co_await sandbox->set_limits(limits);
@@ -104,7 +97,8 @@ Task<Result<std::shared_ptr<LiveSandbox>>> take_over(std::unique_ptr<Enclosure> 
 }
 
 Task<> destroy_for_sure(std::shared_ptr<LiveSandbox> sandbox) {
-  auto destroyed = co_await sandbox->destroy(Deadline::after(destroy_patience));
+  auto work = [sandbox] { return sandbox->destroy(Deadline::after(destroy_patience)); };
+  auto destroyed = co_await attempted("destroy " + sandbox->spec().name, std::move(work));
   if (!destroyed) log::error("sandbox {}: {}", sandbox->spec().name, destroyed.error().message);
 }
 

@@ -19,12 +19,17 @@ Task<Result<std::shared_ptr<LiveSandbox>>> make_sandbox(Backend& backend, Sandbo
 Task<Result<std::shared_ptr<LiveSandbox>>> take_over(std::unique_ptr<Enclosure> enclosure, Limits limits,
                                                      Deadline deadline);
 
+// Keeps the sandbox if the step succeeds; destroys it if the step fails, throws or is cancelled.
+Task<Result<std::shared_ptr<LiveSandbox>>> keep_if(std::shared_ptr<LiveSandbox> sandbox,
+                                                   std::function<Task<Status>()> step);
+
 // What a claim is told when the sandbox that was made for it came to nothing. Whoever claims has done nothing wrong:
 // that is `unavailable`, unless the profile asks for what is not there or cannot be, which an operator must mend, or
 // time has run out. Details of what failed inside are for the log.
 Error refusal_of_making(Error error, const std::string& profile, Callers callers);
 
-// Destroys it, whatever happens to the caller meanwhile; what could not be removed is logged, and is found by recovery.
+// Destroys it, whatever happens to the caller meanwhile; what could not be removed is logged, and the backend tries
+// again.
 Task<> destroy_for_sure(std::shared_ptr<LiveSandbox> sandbox);
 
 }  // namespace cloche::pool

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/fault_point.hpp"
+#include "core/guarded.hpp"
 #include "core/log.hpp"
 #include "core/log_repeats.hpp"
 #include "core/shielded.hpp"
@@ -15,7 +16,10 @@ namespace {
 constexpr std::chrono::seconds check_interval{1};
 // For all that shutdown still has to remove after the leases have ended.
 constexpr std::chrono::seconds removal_patience{30};
-constexpr std::chrono::seconds destroy_patience{30};
+// For one sandbox that an earlier process left: the start waits for it. After that it is tried again beside all else.
+constexpr std::chrono::seconds destroy_patience{5};
+// A sandbox that resists holds up none but others that do.
+constexpr std::uint32_t removals_again = 1;
 // An engine that is started at the same time as this process may take that long to answer.
 constexpr std::chrono::seconds engine_patience{10};
 
@@ -76,11 +80,13 @@ Manager::Manager(Executor executor, Backend& backend, std::unique_ptr<Journal> j
       secrets_(options_.secrets),
       making_(executor, options_.max_making),
       removing_(executor, options_.max_removing),
+      removing_again_(executor, removals_again),
       ended_(executor),
       tasks_(executor) {
   for (const Profile& profile : options_.profiles) {
-    Surroundings surroundings{executor_,       backend_, *journal_, secrets_,
-                              tenancy_.access, making_,  removing_, options_.name_prefix,
+    Surroundings surroundings{executor_,       backend_,        *journal_,
+                              secrets_,        tenancy_.access, making_,
+                              removing_,       removing_again_, options_.name_prefix,
                               options_.callers};
     pools_[profile.name] = std::make_shared<WarmPool>(std::move(surroundings), profile);
   }
@@ -95,6 +101,7 @@ Task<Status> Manager::start(Deadline deadline) {
   phase_ = Phase::running;
   for (const auto& [name, pool] : pools_) pool->start();
   tasks_.spawn("monitor", [this] { return monitor(); });
+  tasks_.spawn("retry removals", [this] { return retry_removals(); });
   co_return Status{};
 }
 
@@ -138,8 +145,7 @@ Task<Status> Manager::recover(Deadline deadline) {
     auto shared = std::make_shared<std::unique_ptr<Enclosure>>(std::move(enclosure));
     std::optional<JournalEntry> known;
     if (entry) known = entry.mapped();
-    meetings.spawn("recover sandbox",
-                   [this, shared, known] { return meet_again(std::move(*shared), known ? &*known : nullptr); });
+    meetings.spawn("recover sandbox", [this, shared, known] { return meet_or_destroy(std::move(*shared), known); });
   }
   co_await meetings.join();
   // The backend has removed what was half made or half gone. Others may be of a version that had no owner ids.
@@ -147,7 +153,11 @@ Task<Status> Manager::recover(Deadline deadline) {
   for (const auto& [name, entry] : by_name) unmet.push_back(name);
   if (!unmet.empty()) {
     auto removed = co_await backend_.remove_former(std::move(unmet), deadline);
-    if (!removed) co_return removed;
+    if (!removed) {
+      // The journal keeps their names, so that the next start finds them.
+      log::error("what an older version left could not be removed: {}", removed.error().message);
+      co_return Status{};
+    }
   }
   for (const auto& [name, entry] : by_name) CLOCHE_CO_CHECK(journal_->forget(name));
   co_return Status{};
@@ -155,14 +165,14 @@ Task<Status> Manager::recover(Deadline deadline) {
 
 // A sandbox that was idle is clean, and goes on in its pool if it is still what the profile asks for. One that was held
 // goes on as it is. Anything else has lost its owner, or its history, and goes.
-Task<> Manager::meet_again(std::unique_ptr<Enclosure> enclosure, const JournalEntry* entry) {
-  const Gate::Pass pass = co_await removing_.enter(Urgency::ordinary);
+Task<Status> Manager::meet_again(std::unique_ptr<Enclosure>& enclosure, const JournalEntry* entry) {
+  CLOCHE_CO_CHECK(fallible_point<"pool.recover.begin">());
   if (entry != nullptr && entry->state == JournalState::idle) {
     const auto pool = pools_.find(entry->profile);
     if (pool != pools_.end() && pool->second->fingerprint() == entry->fingerprint) {
       co_await pool->second->adopt(std::move(enclosure), *entry);
-      fault_point("pool.recover.adopted");
-      co_return;
+      fault_point<"pool.recover.adopted">();
+      co_return Status{};
     }
   }
   if (entry != nullptr && entry->state == JournalState::lent && !entry->holder.empty()) {
@@ -173,28 +183,70 @@ Task<> Manager::meet_again(std::unique_ptr<Enclosure> enclosure, const JournalEn
       } else {
         log::warn("the sandbox of {} was lost: {}", entry->holder, lease.error().message);
       }
-      co_return;
+      co_return Status{};
     }
   }
+  log::info("sandbox {} ({}) was left by an earlier process, and is removed", enclosure->spec().name,
+            enclosure->id().value);
+  co_await destroy_left(std::exchange(enclosure, nullptr));
+  co_return Status{};
+}
+
+Task<> Manager::meet_or_destroy(std::unique_ptr<Enclosure> enclosure, std::optional<JournalEntry> entry) {
+  const Gate::Pass pass = co_await removing_.enter(Urgency::ordinary);
+  const std::string what = "recover sandbox " + enclosure->spec().name;
+  auto work = [&] { return meet_again(enclosure, entry ? &*entry : nullptr); };
+  auto met = co_await attempted(what, std::move(work));
+  if (met || !enclosure) co_return;
+  log::error("{}: {}; it is removed", what, met.error().message);
+  co_await destroy_left(std::move(enclosure));
+}
+
+// One that cannot be destroyed is tried again by the backend, and its entry in the journal goes with the next start.
+Task<> Manager::destroy_left(std::unique_ptr<Enclosure> enclosure) {
   const std::string name = enclosure->spec().name;
-  log::info("sandbox {} ({}) was left by an earlier process, and is removed", name, enclosure->id().value);
-  auto gone = co_await enclosure->destroy(Deadline::after(destroy_patience));
-  if (!gone) {
-    log::error("sandbox {}: {}", name, gone.error().message);
-    co_return;
-  }
-  fault_point("pool.recover.removed");
-  if (entry != nullptr) {
-    if (auto forgotten = journal_->forget(name); !forgotten) log::error("{}", forgotten.error().message);
-  }
+  auto work = [&]() -> Task<Status> {
+    CLOCHE_CO_CHECK(co_await enclosure->destroy(Deadline::after(destroy_patience)));
+    fault_point<"pool.recover.removed">();
+    co_return journal_->forget(name);
+  };
+  auto gone = co_await attempted("destroy " + name, std::move(work));
+  if (!gone) log::error("sandbox {}: {}", name, gone.error().message);
 }
 
 Task<> Manager::monitor() {
   for (;;) {
     co_await pause_for(check_interval);
-    for (const auto& [name, pool] : pools_) pool->watch();
+    for (const auto& [name, pool] : pools_) {
+      // One that cannot be looked after now must not cost the others, nor its own next look.
+      try {
+        fault_point<"pool.monitor">();
+        pool->watch();
+      } catch (...) {
+        [[maybe_unused]] const Error logged = to_error("monitor of pool " + name, std::current_exception());
+      }
+    }
     log::report_repeated();
   }
+}
+
+Task<> Manager::retry_removals() {
+  for (;;) {
+    co_await pause_for(check_interval);
+    auto work = [this]() -> Task<Status> {
+      co_await backend_.retry_removals();
+      co_return Status{};
+    };
+    [[maybe_unused]] auto tried = co_await guarded("retry removals", std::move(work));
+  }
+}
+
+std::vector<Unremoved> Manager::unremoved() const {
+  std::vector<Unremoved> all = backend_.unremoved();
+  for (const auto& [name, pool] : pools_) {
+    for (Unremoved& each : pool->unremoved()) all.push_back(std::move(each));
+  }
+  return all;
 }
 
 Result<std::shared_ptr<WarmPool>> Manager::find(const std::string& name) const {

@@ -5,7 +5,9 @@
 
 #include <ctime>
 
+#include "core/exceptions.hpp"
 #include "core/fault_point.hpp"
+#include "core/guarded.hpp"
 #include "core/ids.hpp"
 #include "core/log.hpp"
 #include "pool/fingerprint.hpp"
@@ -23,6 +25,7 @@ constexpr std::chrono::seconds make_patience{120};
 constexpr std::chrono::seconds adopt_patience{5};
 constexpr std::chrono::seconds adopt_held_patience{10};
 constexpr std::chrono::seconds destroy_patience{30};
+constexpr std::chrono::seconds retry_patience{5};
 constexpr std::chrono::seconds longest_pause_between_removals{60};
 
 Time now() { return Deadline::Clock::now(); }
@@ -101,6 +104,10 @@ Task<> WarmPool::adopt(std::unique_ptr<Enclosure> enclosure, JournalEntry entry)
   const auto self = shared_from_this();
   const auto patience = std::min<Deadline::Clock::duration>(profile_.sandbox.ready_timeout, adopt_patience);
   auto taken = co_await take_over(std::move(enclosure), profile_.sandbox.limits, Deadline::after(patience));
+  if (taken) {
+    auto step = []() -> Task<Status> { co_return fallible_point<"pool.recover.adopt">(); };
+    taken = co_await keep_if(std::move(*taken), std::move(step));
+  }
   if (!taken) {
     log::warn("pool {}: {} was there before, and was removed: {}", profile_.name, entry.name, taken.error().message);
     note(surroundings_.journal.forget(entry.name), entry.name);
@@ -116,15 +123,22 @@ Task<Result<Lease>> WarmPool::adopt_held(std::unique_ptr<Enclosure> enclosure, J
   const auto patience = std::min<Deadline::Clock::duration>(profile_.sandbox.ready_timeout, adopt_held_patience);
   const Deadline ready_by = Deadline::after(patience);
   auto opened = co_await LiveSandbox::open(std::move(enclosure), Greeting::takeover, ready_by);
-  if (!opened) {
+  Result<std::shared_ptr<LiveSandbox>> taken = fail(ErrorCode::internal, "not opened");
+  if (opened) {
+    auto step = []() -> Task<Status> { co_return fallible_point<"pool.recover.hold">(); };
+    taken = co_await keep_if(std::move(*opened), std::move(step));
+  } else {
+    taken = fail(std::move(opened).error());
+  }
+  if (!taken) {
     note(surroundings_.journal.forget(entry.name), entry.name);
-    co_return fail(std::move(opened).error());
+    co_return fail(std::move(taken).error());
   }
   const ClaimId claim = next_claim_++;
   const SlotId slot = policy_.adopt_lent(claim, entry.tenant.value_or(""), entry.uses, now());
   rooms_[slot].name = entry.name;
   rooms_[slot].limits_bound = true;  // they may have been
-  settle_in(slot, std::move(*opened));
+  settle_in(slot, std::move(*taken));
   Binding binding;
   binding.work_dir = profile_.sandbox.work_dir;
   co_return Lease(weak_from_this(), slot, claim, rooms_[slot].sandbox, std::move(binding));
@@ -140,8 +154,15 @@ Task<Result<Lease>> WarmPool::claim_lasting(ClaimOptions options, std::string ho
 
 Task<Result<Lease>> WarmPool::claim_for(ClaimOptions options, std::string holder, Deadline deadline) {
   const auto self = shared_from_this();
+  auto work = [&] { return claim_unguarded(std::move(options), std::move(holder), deadline); };
+  auto claimed = co_await guarded("pool " + profile_.name + ": claim", std::move(work));
+  co_return claimed;
+}
+
+Task<Result<Lease>> WarmPool::claim_unguarded(ClaimOptions options, std::string holder, Deadline deadline) {
   const Time began = now();
   CLOCHE_CO_TRY(Binding binding, binding_of(options));
+  CLOCHE_CO_CHECK(fallible_point<"pool.claim.before">());
   const auto term = holder.empty() ? Policy::Term::bounded : Policy::Term::lasting;
   const Deadline wait_until =
       deadline.sooner(Deadline::after(options.wait_timeout.value_or(profile_.pool.wait_timeout)));
@@ -154,6 +175,7 @@ Task<Result<Lease>> WarmPool::claim_for(ClaimOptions options, std::string holder
     }
     const SlotId slot = *served;
     Lease lease(weak_from_this(), slot, id, rooms_.at(slot).sandbox, binding);
+    CLOCHE_CO_CHECK(fallible_point<"pool.claim.served">());
     const bool alive = co_await answers(slot, term);
     const auto room = rooms_.find(slot);  // it may have been removed meanwhile
     // Given back, it must become clean soon or it is removed. Meanwhile the caller gets another one.
@@ -173,8 +195,10 @@ Task<Result<SlotId>> WarmPool::wait_for_turn(ClaimId id, const ClaimOptions& opt
   const auto term = holder.empty() ? Policy::Term::bounded : Policy::Term::lasting;
   Waiter waiter(*this, id, holder);
   policy_.claim(id, options.tenant, options.at_limit.value_or(profile_.pool.at_limit), now(), term);
+  fault_point<"pool.claim.queued">();
   act();
   co_await waiter.wait(deadline);
+  fault_point<"pool.claim.answered">();
   if (waiter.error()) co_return fail(*waiter.error());
   if (!waiter.is_served()) {
     co_return fail(ErrorCode::timeout,
@@ -234,6 +258,7 @@ Result<Binding> WarmPool::binding_of(const ClaimOptions& options) const {
 
 Task<Status> WarmPool::bind(Room& room, const Binding& binding, ClaimOptions options, Deadline deadline) {
   const auto sandbox = room.sandbox;
+  CLOCHE_CO_CHECK(fallible_point<"pool.bind">());
   if (!options.limits.empty()) {
     room.limits_bound = true;
     const Limits limits = options.limits.over(profile_.sandbox.limits);
@@ -261,22 +286,55 @@ void WarmPool::act() {
   const auto self = shared_from_this();
   for (auto actions = policy_.take_actions(); !actions.empty(); actions = policy_.take_actions()) {
     for (const Action& action : actions) {
-      if (const auto* serve = std::get_if<Serve>(&action)) {
-        on_serve(*serve);
-      } else if (const auto* refuse = std::get_if<Refuse>(&action)) {
-        on_refuse(*refuse);
-      } else if (const auto* to_make = std::get_if<Make>(&action)) {
-        const auto urgency = to_make->urgent ? Urgency::urgent : Urgency::ordinary;
-        const SlotId slot = to_make->slot;
-        rooms_[slot].name = next_name();
-        tasks_.spawn("make sandbox", [self, slot, urgency] { return self->make(slot, urgency); });
-      } else if (const auto* to_reset = std::get_if<Reset>(&action)) {
-        tasks_.spawn("reset sandbox", [self, slot = to_reset->slot] { return self->reset(slot); });
-      } else if (const auto* to_remove = std::get_if<Remove>(&action)) {
-        tasks_.spawn("remove sandbox",
-                     [self, removal = *to_remove] { return self->remove(removal.slot, removal.reason); });
+      try {
+        carry_out(action);
+      } catch (...) {
+        give_up(action, std::current_exception());
       }
     }
+  }
+}
+
+void WarmPool::carry_out(const Action& action) {
+  const auto self = shared_from_this();
+  if (const auto* serve = std::get_if<Serve>(&action)) {
+    on_serve(*serve);
+  } else if (const auto* refuse = std::get_if<Refuse>(&action)) {
+    on_refuse(*refuse);
+  } else if (const auto* to_make = std::get_if<Make>(&action)) {
+    const auto urgency = to_make->urgent ? Urgency::urgent : Urgency::ordinary;
+    const SlotId slot = to_make->slot;
+    rooms_[slot].name = next_name();
+    fault_point<"pool.make.begin">();
+    tasks_.spawn("make sandbox", [self, slot, urgency] { return self->make(slot, urgency); });
+  } else if (const auto* to_reset = std::get_if<Reset>(&action)) {
+    fault_point<"pool.reset.begin">();
+    tasks_.spawn("reset sandbox", [self, slot = to_reset->slot] { return self->reset(slot); });
+  } else if (const auto* to_remove = std::get_if<Remove>(&action)) {
+    // Its first step is guarded, and it goes on until it has succeeded.
+    tasks_.spawn("remove sandbox", [self, removal = *to_remove] { return self->remove(removal.slot, removal.reason); });
+  }
+}
+
+void WarmPool::give_up(const Action& action, const std::exception_ptr& thrown) {
+  const Error error = to_error("pool " + profile_.name, thrown);
+  const auto refuse = [&](ClaimId claim) {
+    const auto waiter = waiters_.find(claim);
+    if (waiter != waiters_.end()) waiter->second->refuse(error);
+  };
+  if (const auto* serve = std::get_if<Serve>(&action)) {
+    refuse(serve->claim);
+    policy_.destroy(serve->slot, serve->claim, now());
+  } else if (const auto* refused = std::get_if<Refuse>(&action)) {
+    refuse(refused->claim);
+  } else if (const auto* to_make = std::get_if<Make>(&action)) {
+    last_make_error_ = error;
+    ++counted_.create_failures;
+    rooms_.erase(to_make->slot);
+    policy_.make_failed(to_make->slot, now());
+  } else if (const auto* to_reset = std::get_if<Reset>(&action)) {
+    ++counted_.resets_failed;
+    policy_.reset_done(to_reset->slot, Policy::ResetResult::failed, now());
   }
 }
 
@@ -289,7 +347,7 @@ void WarmPool::on_serve(const Serve& serve) {
   const std::string& name = rooms_.at(serve.slot).name;
   const auto written = surroundings_.journal.lend(name, policy_.tenant(serve.slot).value_or(""),
                                                   policy_.uses(serve.slot), waiter->second->holder());
-  fault_point("pool.lent");
+  fault_point<"pool.lent">();
   if (!written) {
     waiter->second->refuse(written.error());
     policy_.destroy(serve.slot, serve.claim, now());
@@ -333,12 +391,10 @@ void WarmPool::on_refuse(const Refuse& refuse) {
 
 Task<> WarmPool::make(SlotId slot, Urgency urgency) {
   const std::string name = rooms_.at(slot).name;
-  Result<std::shared_ptr<LiveSandbox>> made = fail(ErrorCode::cancelled, "the pool is shut down");
-  try {
-    made = co_await make_named(slot, name, urgency);
-  } catch (const boost::system::system_error&) {
-    // Cancelled: whatever was made has been taken back.
-  }
+  // Whatever fails, throws or is cancelled on the way has been taken back.
+  auto work = [this, slot, name, urgency] { return make_named(slot, name, urgency); };
+  auto made = co_await attempted("pool " + profile_.name + ": make " + name, std::move(work));
+  if (!made) note(surroundings_.journal.forget(name), name);
   if (made) {
     ++counted_.created;
     settle_in(slot, std::move(*made));
@@ -365,22 +421,21 @@ Task<Result<std::shared_ptr<LiveSandbox>>> WarmPool::make_named(SlotId slot, std
   entry.name = name;
   entry.profile = profile_.name;
   entry.fingerprint = fingerprint_;
-  fault_point("pool.make.before");
+  fault_point<"pool.make.before">();
   CLOCHE_CO_CHECK(surroundings_.journal.begin(entry));
-  fault_point("pool.make.journalled");
+  fault_point<"pool.make.journalled">();
   SandboxSpec spec = spec_for(name);
   const Deadline deadline = Deadline::after(make_patience + spec.ready_timeout);
   auto made = co_await make_sandbox(surroundings_.backend, std::move(spec), profile_, deadline);
-  fault_point("pool.make.made");
-  Status written =
-      made ? surroundings_.journal.set_state(name, JournalState::idle) : surroundings_.journal.forget(name);
-  if (!written && made) {
-    co_await destroy_for_sure(*made);
-    co_return fail(std::move(written).error());
-  }
-  note(std::move(written), name);
-  fault_point("pool.make.idle");
-  co_return made;
+  if (!made) co_return made;
+  auto step = [this, name]() -> Task<Status> {
+    fault_point<"pool.make.made">();
+    CLOCHE_CO_CHECK(surroundings_.journal.set_state(name, JournalState::idle));
+    fault_point<"pool.make.idle">();
+    co_return Status{};
+  };
+  auto kept = co_await keep_if(std::move(*made), std::move(step));
+  co_return kept;
 }
 
 void WarmPool::settle_in(SlotId slot, std::shared_ptr<LiveSandbox> sandbox) {
@@ -407,9 +462,8 @@ Task<> WarmPool::reset(SlotId slot) {
   const std::string name = rooms_.at(slot).name;
   const auto sandbox = rooms_.at(slot).sandbox;
   const bool limits_bound = rooms_.at(slot).limits_bound;
-  fault_point("pool.reset.before");
-  auto clean = co_await make_clean(*sandbox, limits_bound);
-  fault_point("pool.reset.done");
+  auto work = [this, &sandbox, limits_bound] { return make_clean(*sandbox, limits_bound); };
+  auto clean = co_await attempted("pool " + profile_.name + ": reset " + name, std::move(work));
   if (policy_.state(slot) != SlotState::resetting) co_return;  // it died, and is on its way out
   if (clean) clean = surroundings_.journal.set_state(name, JournalState::idle);
   ++counted_.resets;
@@ -426,8 +480,10 @@ Task<> WarmPool::reset(SlotId slot) {
 
 Task<Status> WarmPool::make_clean(LiveSandbox& sandbox, bool limits_bound) {
   const Deadline deadline = Deadline::after(profile_.pool.reset_timeout);
+  CLOCHE_CO_CHECK(fallible_point<"pool.reset.before">());
   auto clean = co_await sandbox.reset(deadline);
   if (!clean) co_return fail(std::move(clean).error());
+  fault_point<"pool.reset.done">();
   if (limits_bound) {
     // After the reset, when nothing is left that uses more than the old limits allow.
     auto limited = co_await sandbox.set_limits(profile_.sandbox.limits);
@@ -446,25 +502,36 @@ Task<> WarmPool::remove(SlotId slot, RemoveReason reason) {
     log::warn("pool {}: {} was lent for longer than running_timeout allows", profile_.name, name);
   }
   sandbox->cut_off({ErrorCode::sandbox_lost, "the sandbox was taken back: " + std::string(to_string(reason))});
-  note(surroundings_.journal.set_state(name, JournalState::removing), name);
-  fault_point("pool.remove.journalled");
+  std::uint32_t tries = 0;
   for (std::chrono::seconds pause{1};; pause = std::min(pause * 2, longest_pause_between_removals)) {
-    Status gone;
-    {
-      const Gate::Pass pass = co_await surroundings_.removing.enter(Urgency::ordinary);
-      gone = co_await sandbox->destroy(Deadline::after(destroy_patience));
-    }
+    auto work = [&] { return try_to_remove(name, sandbox, tries); };
+    auto gone = co_await attempted("pool " + profile_.name + ": remove " + name, std::move(work));
     if (gone) break;
+    if (gone.error().code == ErrorCode::cancelled) co_return;  // it is left to the next start
     log::error("pool {}: {} is still there and is tried again: {}", profile_.name, name, gone.error().message);
+    const Time since = tries == 0 ? now() : rooms_.at(slot).unremoved->since;
+    rooms_.at(slot).unremoved = Unremoved{name, gone.error().message, ++tries, since};
     co_await pause_for(pause);
   }
-  fault_point("pool.remove.gone");
-  note(surroundings_.journal.forget(name), name);
   rooms_.erase(slot);
   ++counted_.destroyed;
   policy_.removed(slot, now());
   act();
   went_.notify();
+}
+
+Task<Status> WarmPool::try_to_remove(std::string name, std::shared_ptr<LiveSandbox> sandbox, std::uint32_t tries) {
+  note(surroundings_.journal.set_state(name, JournalState::removing), name);
+  fault_point<"pool.remove.journalled">();
+  const bool is_first = tries == 0;
+  Gate& gate = is_first ? surroundings_.removing : surroundings_.removing_again;
+  const Gate::Pass pass = co_await gate.enter(Urgency::ordinary);
+  CLOCHE_CO_CHECK(fallible_point<"pool.remove.destroy">());
+  auto gone = co_await sandbox->destroy(Deadline::after(is_first ? destroy_patience : retry_patience));
+  if (!gone) co_return gone;
+  fault_point<"pool.remove.gone">();
+  note(surroundings_.journal.forget(name), name);
+  co_return Status{};
 }
 
 SandboxSpec WarmPool::spec_for(const std::string& name) const {

@@ -1,4 +1,6 @@
 // A pool while nobody claims: its monitor, its figures, its shutdown.
+#include "core/fault_point.hpp"
+#include "core/guarded.hpp"
 #include "core/log.hpp"
 #include "pool/options.hpp"
 #include "pool/warm_pool.hpp"
@@ -59,12 +61,24 @@ void WarmPool::watch() {
 // It may be lent meanwhile: the agent answers beside whatever else goes on.
 Task<> WarmPool::look_at(SlotId slot) {
   const auto sandbox = rooms_.at(slot).sandbox;
-  auto alive = co_await sandbox->ping(Deadline::after(ping_patience));
+  auto work = [&sandbox]() -> Task<Status> {
+    CLOCHE_CO_CHECK(fallible_point<"pool.look">());
+    co_return co_await sandbox->ping(Deadline::after(ping_patience));
+  };
+  auto alive = co_await guarded("pool " + profile_.name + ": look at " + sandbox->spec().name, std::move(work));
   const auto room = rooms_.find(slot);
   if (room == rooms_.end()) co_return;
   room->second.being_looked_at = false;
   room->second.looked_at = now();
   if (!alive && !sandbox->lost()) on_death(slot);
+}
+
+std::vector<Unremoved> WarmPool::unremoved() const {
+  std::vector<Unremoved> all;
+  for (const auto& [slot, room] : rooms_) {
+    if (room.unremoved) all.push_back(*room.unremoved);
+  }
+  return all;
 }
 
 PoolStats WarmPool::stats() const {

@@ -1,9 +1,9 @@
 #include "runner/app_request.hpp"
 
 #include <algorithm>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <cctype>
 
+#include "core/first_of.hpp"
 #include "http/message.hpp"
 #include "http/response_reader.hpp"
 #include "runner/app_url.hpp"
@@ -129,13 +129,12 @@ Task<Status> exchange(LiveSandbox& sandbox, const http::Request& request, std::u
   const auto connection = std::move(*connected);
   head += request.body;
   // At once: an application may answer before it has read everything.
-  using asio::experimental::awaitable_operators::operator||;
   const auto send = [&]() -> Task<> {
     [[maybe_unused]] auto sent = co_await connection->write(std::move(head), deadline);
     Event never(co_await asio::this_coro::executor);
     co_await never.wait();  // the answer is what is waited for
   };
-  auto both = co_await (read_answer(*connection, answer, deadline) || send());
+  auto both = co_await first_of(read_answer(*connection, answer, deadline), send());
   co_return std::get<0>(std::move(both));
 }
 

@@ -35,14 +35,16 @@ class Child {
   Child& operator=(const Child&) = delete;
   ~Child() { end(); }
 
-  // Its status, once it has ended by itself.
-  bool has_ended() {
-    if (!reaped_ && ::wait4(pid_, &status_, WNOHANG, &usage_) == pid_) reaped_ = true;
-    return reaped_;
+  // Whether it has ended by itself. It is not reaped for that: until end(), its number stays its own.
+  bool has_ended() const {
+    siginfo_t about{};
+    return ::waitid(P_PID, static_cast<id_t>(pid_), &about, WEXITED | WNOHANG | WNOWAIT) == 0 && about.si_pid == pid_;
   }
   void end() {
+    // Once it is reaped, its number may be that of another process and another group.
+    if (reaped_) return;
     ::kill(-pid_, SIGKILL);
-    if (!reaped_ && ::wait4(pid_, &status_, 0, &usage_) == pid_) reaped_ = true;
+    if (::wait4(pid_, &status_, 0, &usage_) == pid_) reaped_ = true;
   }
   int status() const { return status_; }
   const rusage& usage() const { return usage_; }
@@ -167,6 +169,7 @@ Ending follow(Child& child, int out, int err, const HostRun& run, Exec::Collecte
     const std::uint64_t most = std::max(collected.outcome.out.produced.count, collected.outcome.err.produced.count);
     if (most > run.output.count) return Ending::output_limit;
     if (ended && (ready <= 0 || (watched[0].fd < 0 && watched[1].fd < 0))) {
+      child.end();
       return WIFSIGNALED(child.status()) ? Ending::signalled : Ending::exited;
     }
   }

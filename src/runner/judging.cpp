@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "core/fault_point.hpp"
+#include "core/guarded.hpp"
 #include "runner/interaction.hpp"
 
 namespace cloche::runner {
@@ -58,8 +60,14 @@ Task<> Judging::lane(pool::Lease first, Deadline deadline) {
     reports_[index].name = submission_.cases[index].name;
     reports_[index].reason = "the case did not finish";
     pool::Lease sandbox = std::exchange(first, pool::Lease());
-    auto report = co_await judge(index, std::move(sandbox), deadline);
-    settle(index, std::move(report));
+    auto work = [&]() -> Task<Result<CaseReport>> {
+      CLOCHE_CO_CHECK(fallible_point<"judge.case">());
+      auto report = co_await judge(index, std::move(sandbox), deadline);
+      co_return report;
+    };
+    // One that fails inside is an error of the system, and the other cases are judged all the same.
+    auto judged = co_await guarded("judge a case", std::move(work));
+    if (judged) settle(index, std::move(*judged));
   }
 }
 

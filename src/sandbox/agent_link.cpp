@@ -6,6 +6,8 @@
 #include <deque>
 #include <unordered_map>
 
+#include "core/exceptions.hpp"
+#include "core/fault_point.hpp"
 #include "core/ids.hpp"
 #include "core/log.hpp"
 #include "core/task_group.hpp"
@@ -116,6 +118,8 @@ struct AgentLink::State : std::enable_shared_from_this<AgentLink::State> {
 
   // The channel is of no use any more: looks for the cause, then fails everything.
   Task<> lose(std::string why);
+  // Runs a loop. However it ends, no one is left to wait for it.
+  Task<> guard_loop(std::string what, Task<> (State::*loop)());
   Task<> read_loop();
   Task<> write_loop();
   Status take_bytes(std::string_view bytes);
@@ -133,13 +137,24 @@ Task<> AgentLink::State::lose(std::string why) {
   if (!stopping) fail_all(lost_error(std::move(why)));
 }
 
-Task<> AgentLink::State::read_loop() {
+Task<> AgentLink::State::guard_loop(std::string what, Task<> (State::*loop)()) {
   const auto self = shared_from_this();
+  std::exception_ptr thrown;
+  try {
+    co_await (this->*loop)();
+  } catch (...) {
+    thrown = std::current_exception();
+  }
+  if (thrown) fail_all(to_error("sandbox " + enclosure->id().value + ": " + what, thrown));
+}
+
+Task<> AgentLink::State::read_loop() {
   // Not filled: of one that waits only what was read into is in memory.
   const auto buffer = std::make_unique_for_overwrite<char[]>(read_size);
   while (!lost && !stopping && !is_ending) {
     auto n = co_await enclosure->channel().read_some({buffer.get(), read_size});
     if (stopping) co_return;
+    fault_point<"link.read">();
     if (!n) {
       co_await lose(n.error().message);
     } else if (*n == 0) {
@@ -152,7 +167,6 @@ Task<> AgentLink::State::read_loop() {
 }
 
 Task<> AgentLink::State::write_loop() {
-  const auto self = shared_from_this();
   while (!lost && !stopping && !is_ending) {
     if (output.empty()) {
       co_await output_changed.wait();
@@ -160,6 +174,7 @@ Task<> AgentLink::State::write_loop() {
     }
     const std::string batch = std::exchange(output, {});
     output_room.notify();
+    fault_point<"link.write">();
     auto written = co_await enclosure->channel().write_all(batch);
     if (!written && !stopping) co_await lose(written.error().message);
   }
@@ -182,13 +197,13 @@ Status AgentLink::State::take_bytes(std::string_view bytes) {
 bool AgentLink::State::find_answer(std::string_view bytes) {
   constexpr std::size_t longest_answer = 4096;
   scan_buffer.append(bytes);
+  // An agent may send anything before its answer, and any amount of it: a place where no answer can begin costs a look
+  // at a header, on the thread that all others wait for.
   for (std::size_t at = 0; (at = scan_buffer.find(static_cast<char>(wire::FrameType::ready), at)) != std::string::npos;
        ++at) {
-    wire::FrameDecoder probe;
-    probe.feed(std::string_view(scan_buffer).substr(at, longest_answer));
-    auto frame = probe.next();
-    if (!frame || !*frame || (*frame)->type != wire::FrameType::ready) continue;
-    const auto answer = wire::decode<wire::Ready>((*frame)->payload);
+    const auto frame = wire::whole_frame_at(std::string_view(scan_buffer).substr(at, longest_answer));
+    if (!frame || frame->payload.find(nonce) == std::string_view::npos) continue;
+    const auto answer = wire::decode<wire::Ready>(frame->payload);
     if (!answer || answer->nonce != nonce) continue;
     decoder.feed(std::string_view(scan_buffer).substr(at));
     scan_buffer.clear();
@@ -364,8 +379,8 @@ Task<Result<wire::Ready>> AgentLink::greet(Greeting greeting, std::vector<std::s
   const std::string payload = wire::encode(hello);
   state->queue({.type = wire::FrameType::hello, .payload = payload});
   // The tasks keep the state alive until they end; shut_down() or a lost channel ends them.
-  state->tasks.spawn("agent link: read", [state] { return state->read_loop(); });
-  state->tasks.spawn("agent link: write", [state] { return state->write_loop(); });
+  state->tasks.spawn("agent link: read", [state] { return state->guard_loop("read", &State::read_loop); });
+  state->tasks.spawn("agent link: write", [state] { return state->guard_loop("write", &State::write_loop); });
   while (!state->ready && !state->lost && !deadline.passed()) co_await state->greeted.wait(deadline);
   if (state->lost) co_return fail(*state->lost);
   if (!state->ready) co_return fail(ErrorCode::timeout, "the sandbox's agent was not ready in time");

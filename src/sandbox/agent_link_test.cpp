@@ -7,6 +7,7 @@
 #include <boost/asio/io_context.hpp>
 #include <deque>
 
+#include "core/fault_point.hpp"
 #include "sandbox/files.hpp"
 #include "wire/exec_messages.hpp"
 
@@ -183,6 +184,49 @@ TEST_F(AgentLinkTest, TakeoverWithHalfAFrameInTheWay_FindsTheAnswer) {
     EXPECT_TRUE(ready) << ready.error().message;
   });
 }
+
+// Each byte of it could be the beginning of the answer.
+TEST_F(AgentLinkTest, TakeoverWithAFloodInTheWay_FindsTheAnswerWithoutDelay) {
+  const std::string flood(256 * 1024, static_cast<char>(wire::FrameType::ready));
+  for (int i = 0; i < 128; ++i) channel().say(flood);
+  answer_hello();
+  run([&]() -> Task<> {
+    const auto ready = co_await link_.greet(Greeting::takeover, {}, Deadline::after(5s));
+    EXPECT_TRUE(ready) << ready.error().message;
+  });
+}
+
+#ifdef CLOCHE_FAULT_POINTS
+
+// Whatever throws in a loop of the link, nothing waits for an answer that cannot come.
+class BrokenLink : public AgentLinkTest, public testing::WithParamInterface<const char*> {
+ protected:
+  ~BrokenLink() override { (void)faults::set_faults(""); }
+};
+
+TEST_P(BrokenLink, LoopThatThrows_EndsEveryStreamAtOnceWithAnInternalError) {
+  answer_hello();
+  bool told = false;
+  link_.on_lost([&] { told = true; });
+  run([&]() -> Task<> {
+    (void)co_await link_.greet(Greeting::fresh, {}, Deadline::after(5s));
+    const std::string request = wire::encode(wire::ExecListRequest{});
+    auto waiting = link_.open(request).value();
+    while (channel().to_agent.find(request) == std::string::npos) co_await pause_for(1ms);
+    EXPECT_TRUE(faults::set_faults(GetParam()));
+    auto next = link_.open(request).value();         // something to write
+    channel().say({.type = wire::FrameType::pong});  // something to read
+    const auto answer = co_await waiting->next(Deadline::after(5s));
+    EXPECT_FALSE(answer);
+    if (!answer) EXPECT_EQ(answer.error().code, ErrorCode::internal) << answer.error().message;
+    EXPECT_EQ(link_.open(request).error().code, ErrorCode::internal);
+    while (!told) co_await pause_for(1ms);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Loops, BrokenLink, testing::Values("link.read=throw", "link.write=bad_alloc"));
+
+#endif
 
 TEST_F(AgentLinkTest, AgentOfAnotherProtocol_IsRefused) {
   channel().on_write = [this] {

@@ -16,6 +16,7 @@
 #include "sandbox/kernel.hpp"
 #include "sandbox/memory_guard.hpp"
 #include "sandbox/spec.hpp"
+#include "sandbox/unremoved.hpp"
 
 namespace cloche {
 
@@ -90,7 +91,13 @@ class Backend {
 
   // All living sandboxes that this instance made, in this process or an earlier one, their channels opened anew (the
   // link must resynchronise). What is half made or half removed of this instance is removed. Other instances' are left.
+  // One that cannot be removed, or does not answer, costs some seconds and nothing else: it is in unremoved() then.
   virtual Task<Result<std::vector<std::unique_ptr<Enclosure>>>> recover(Deadline deadline) = 0;
+
+  // Sandboxes of this instance that could not be removed and that no Enclosure stands for any more.
+  virtual std::vector<Unremoved> unremoved() const { return {}; }
+  // Tries again to remove those whose time has come, each for a few seconds. To be called every now and then.
+  virtual Task<> retry_removals() { co_return; }
 
   virtual Task<std::vector<Finding>> examine(Deadline deadline) = 0;
 

@@ -2,6 +2,8 @@
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
+#include "core/exceptions.hpp"
+#include "core/fault_point.hpp"
 #include "core/log.hpp"
 #include "core/shielded.hpp"
 
@@ -9,7 +11,7 @@ namespace cloche {
 
 namespace {
 
-constexpr std::chrono::seconds cleanup_patience{20};
+constexpr std::chrono::seconds cleanup_patience{10};
 // Well beyond what an agent lets be started; each is followed, which has its price.
 constexpr std::size_t most_background = 256;
 constexpr std::uint64_t oldest_ms = std::uint64_t{1} << 40;
@@ -94,10 +96,11 @@ Task<Result<std::unique_ptr<LiveSandbox>>> LiveSandbox::open(std::unique_ptr<Enc
   auto keep = kept_paths(shared->spec());
   std::optional<Error> error;
   try {
+    fault_point<"sandbox.open">();
     auto ready = co_await link->greet(greeting, std::move(keep), ready_by);
     if (!ready) error = std::move(ready).error();
-  } catch (const boost::system::system_error&) {
-    error = Error{ErrorCode::cancelled, "cancelled"};
+  } catch (...) {
+    error = to_error("sandbox " + shared->id().value, std::current_exception());
   }
   if (!error) co_return std::make_unique<LiveSandbox>(executor, shared, std::move(link));
 

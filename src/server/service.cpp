@@ -20,6 +20,8 @@
 #include "api/runs/routes.hpp"
 #include "api/sessions/routes.hpp"
 #include "api/terminal/routes.hpp"
+#include "core/fault_point.hpp"
+#include "core/guarded.hpp"
 #include "core/log.hpp"
 #include "core/loop_lag.hpp"
 #include "lib/backends.hpp"
@@ -144,13 +146,17 @@ std::string_view route_of(const http::AccessRecord& record) {
 
 }  // namespace
 
-Service::Service(const Executor& executor)
-    : body_threads_(body_thread_count()), progress_(executor), ending_(executor), watching_(executor) {
+Service::Service(const Executor& executor, const ManagerOptions& manager)
+    : threads_(blocking_threads(manager)),
+      body_threads_(body_thread_count()),
+      progress_(executor),
+      ending_(executor),
+      watching_(executor) {
   run_behind_others(body_threads_, body_thread_count());
 }
 
 Result<std::unique_ptr<Service>> Service::create(Executor executor, ServiceOptions options) {
-  std::unique_ptr<Service> service(new Service(executor));
+  std::unique_ptr<Service> service(new Service(executor, options.config.manager));
   CLOCHE_TRY(auth::Authenticator authenticator, auth::Authenticator::open(std::move(options.auth)));
   if (!authenticator.needs_token()) CLOCHE_CHECK(refuse_strangers(options.listen));
   warn_of_plain_text(options.listen);
@@ -201,7 +207,8 @@ Result<std::unique_ptr<Service>> Service::create(Executor executor, ServiceOptio
   service->http_ = std::make_unique<http::Server>(executor, std::move(http), service->routes(terminals));
   service->metrics_.watch({.pools = [pools = service->pools_.get()] { return pools->stats(); },
                            .sessions = [sessions = service->sessions_.get()] { return sessions->counts(); },
-                           .http = [server = service->http_.get()] { return server->counts(); }});
+                           .http = [server = service->http_.get()] { return server->counts(); },
+                           .unremoved = [pools = service->pools_.get()] { return pools->unremoved().size(); }});
   return service;
 }
 
@@ -281,14 +288,22 @@ std::vector<std::string> Service::addresses() const {
 Task<Status> Service::shut_down() {
   const Deadline drained = Deadline::after(drain_);
   latest_ = latest_.sooner(Deadline::after(drain_ + removal_grace));
-  ending_.spawn("shut down", [this, drained] { return end_in_order(drained); });
+  ending_.spawn("shut down", [this, drained] { return end(drained); });
   while (!ended_ && !latest_.passed()) co_await progress_.wait(latest_);
   if (!ended_) co_return fail(ErrorCode::timeout, left_to_the_next());
   co_await ending_.join();
   co_return std::move(*ended_);
 }
 
-Task<> Service::end_in_order(Deadline drained) {
+Task<> Service::end(Deadline drained) {
+  auto work = [this, drained] { return end_in_order(drained); };
+  auto ended = co_await guarded("shut down", std::move(work));
+  ended_ = std::move(ended);
+  progress_.notify();
+}
+
+Task<Status> Service::end_in_order(Deadline drained) {
+  CLOCHE_CO_CHECK(fallible_point<"service.end">());
   http_->stop_accepting();
   co_await http_->shut_down(drained);
   leases_->clear();
@@ -296,8 +311,7 @@ Task<> Service::end_in_order(Deadline drained) {
   auto ended = co_await pools_->shut_down();
   co_await watching_.shut_down();
   if (ended) instance_->leave_nothing();
-  ended_ = std::move(ended);
-  progress_.notify();
+  co_return ended;
 }
 
 void Service::hasten() {

@@ -47,23 +47,24 @@ class Service {
   // seconds to remove what there is. `timeout` when that was not enough, with what is left to the next start; work may
   // still be under way then, so that the process can only end at once.
   Task<Status> shut_down();
-  // Waits for nobody any more, and not for long until all is removed.
+  // Stops waiting for clients, and waits only briefly for removals.
   void hasten();
   // Reads the certificates again; on an error those in use stay.
   Status reload_certificates() { return http_->reload_certificates(); }
 
  private:
-  explicit Service(const Executor& executor);
+  Service(const Executor& executor, const ManagerOptions& manager);
   http::Handler routes(api::TerminalRules terminals);
   http::Handler when_ready(http::Handler handler);
-  Task<> end_in_order(Deadline drained);
+  Task<> end(Deadline drained);
+  Task<Status> end_in_order(Deadline drained);
   std::string left_to_the_next() const;
 
   metrics::Metrics metrics_;
   std::unique_ptr<auth::Authenticator> authenticator_;
   std::unique_ptr<auth::Quotas> quotas_;
   std::unique_ptr<api::ApiGuard> door_;
-  asio::thread_pool threads_{2};
+  asio::thread_pool threads_;       // what blocks: making and removing sandboxes
   asio::thread_pool body_threads_;  // read and write large bodies, behind everything else
   std::unique_ptr<InstanceDir> instance_;
   std::unique_ptr<Backend> backend_;

@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "auth/names.hpp"
+#include "core/fault_point.hpp"
 
 namespace cloche::session {
 
@@ -37,6 +38,7 @@ struct Contexts::Entry {
       }
     };
     const Told told{*entry};
+    fault_point<"context.close">();
     co_await entry->context->close();
   }
 
@@ -160,6 +162,7 @@ Task<Result<ContextResult>> Contexts::run(ContextCall call, RunListener listener
   const Turn turn(*this, entry);
   auto mine = co_await turn.wait(deadline);
   if (!mine) co_return fail(std::move(mine).error());
+  CLOCHE_CO_CHECK(fallible_point<"context.run">());
   auto ran = co_await run_in(*entry, std::move(call), std::move(listener), deadline);
   co_return ran;
 }

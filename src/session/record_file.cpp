@@ -1,20 +1,32 @@
 #include "session/record_file.hpp"
 
+#include "core/log.hpp"
+
 namespace cloche::session {
 
 namespace {
 
-constexpr Database::Schema schema{.name = "sessions",
-                                  .version = 1,
-                                  .tables =
-                                      "CREATE TABLE sessions ("
-                                      " tenant TEXT NOT NULL,"
-                                      " id TEXT NOT NULL,"
-                                      " options TEXT NOT NULL,"
-                                      " created INTEGER NOT NULL,"  // seconds since the epoch
-                                      " made INTEGER NOT NULL,"
-                                      " PRIMARY KEY (tenant, id)"
-                                      ") STRICT, WITHOUT ROWID"};
+constexpr const char* steps[] = {
+    "CREATE TABLE sessions ("
+    " tenant TEXT NOT NULL,"
+    " id TEXT NOT NULL,"
+    " options TEXT NOT NULL,"
+    " created INTEGER NOT NULL,"  // seconds since the epoch
+    " made INTEGER NOT NULL,"
+    " PRIMARY KEY (tenant, id)"
+    ") STRICT, WITHOUT ROWID",
+    // Records that could not be read, as they were.
+    "CREATE TABLE unreadable ("
+    " tenant TEXT NOT NULL,"
+    " id TEXT NOT NULL,"
+    " options TEXT NOT NULL,"
+    " created INTEGER NOT NULL,"
+    " made INTEGER NOT NULL,"
+    " why TEXT NOT NULL,"
+    " put_aside INTEGER NOT NULL"  // seconds since the epoch
+    ") STRICT"};
+
+constexpr Database::Schema schema{.name = "sessions", .steps = steps};
 
 }  // namespace
 
@@ -30,6 +42,8 @@ Result<std::unique_ptr<RecordFile>> RecordFile::try_open(const std::string& path
   CLOCHE_TRY(file->begin_, database.prepare("INSERT OR REPLACE INTO sessions VALUES (?1, ?2, ?3, ?4, ?5)"));
   CLOCHE_TRY(file->set_made_, database.prepare("UPDATE sessions SET made = 1 WHERE tenant = ?1 AND id = ?2"));
   CLOCHE_TRY(file->forget_, database.prepare("DELETE FROM sessions WHERE tenant = ?1 AND id = ?2"));
+  CLOCHE_TRY(file->put_aside_, database.prepare("INSERT INTO unreadable SELECT *, ?3, unixepoch() FROM sessions"
+                                                " WHERE tenant = ?1 AND id = ?2"));
   CLOCHE_TRY(file->list_, database.prepare("SELECT tenant, id, options, created, made FROM sessions"));
   return file;
 }
@@ -57,16 +71,36 @@ Status RecordFile::forget(const SessionKey& key) {
 
 Result<std::vector<Record>> RecordFile::all() {
   std::vector<Record> records;
+  std::vector<std::pair<SessionKey, std::string>> unreadable;
   for (;;) {
     CLOCHE_TRY(const bool more, list_.next());
-    if (!more) return records;
+    if (!more) break;
     Record record;
     record.key = {list_.text(0), list_.text(1)};
-    CLOCHE_TRY(record.options, read_options(list_.text(2)));
+    auto options = read_options(list_.text(2));
+    if (!options) {
+      unreadable.emplace_back(std::move(record.key), std::move(options).error().message);
+      continue;
+    }
+    record.options = std::move(*options);
     record.created = std::chrono::system_clock::from_time_t(list_.number(3));
     record.made = list_.number(4) != 0;
     records.push_back(std::move(record));
   }
+  // One that cannot be read is lost alone.
+  for (const auto& [key, why] : unreadable) CLOCHE_CHECK(put_aside(key, why));
+  return records;
+}
+
+// It is kept for a person to look at, and does not come up again.
+Status RecordFile::put_aside(const SessionKey& key, const std::string& why) {
+  log::error("session '{}' of tenant '{}' is lost; its record is kept in the table 'unreadable': {}", key.id,
+             key.tenant, why);
+  put_aside_.bind(1, key.tenant);
+  put_aside_.bind(2, key.id);
+  put_aside_.bind(3, why);
+  CLOCHE_CHECK(put_aside_.run());
+  return forget(key);
 }
 
 }  // namespace cloche::session

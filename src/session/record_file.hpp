@@ -27,15 +27,18 @@ class RecordFile {
   Status begin(const Record& record);
   Status set_made(const SessionKey& key);
   Status forget(const SessionKey& key);
+  // Records that cannot be read are left out, and put aside.
   Result<std::vector<Record>> all();
 
  private:
   static Result<std::unique_ptr<RecordFile>> try_open(const std::string& path, const std::string& owner);
+  Status put_aside(const SessionKey& key, const std::string& why);
 
   std::unique_ptr<Database> database_;
   Statement begin_;
   Statement set_made_;
   Statement forget_;
+  Statement put_aside_;
   Statement list_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
+#include "core/fault_point.hpp"
 #include "core/log.hpp"
 #include "core/shielded.hpp"
 #include "session/file_tar.hpp"
@@ -143,6 +144,7 @@ std::optional<StartFile> source_to_go_along(PrivateDirectory& directory, RunPlan
 Task<Status> prepare(const Ground& ground, PrivateDirectory& directory, RunPlan& planned, RunRequest& request,
                      Deadline deadline) {
   const Deadline by = within(file_patience, deadline);
+  CLOCHE_CO_CHECK(fallible_point<"run.prepare">());
   auto prepared = co_await prepare_workspace(ground, planned, request, by);
   if (!prepared) co_return prepared;
   auto written = co_await write_large_source(ground, directory, planned, by);
@@ -174,6 +176,7 @@ Task<Result<Exec::Collected>> collect(Exec& exec, const RunListener& listener, D
   for (;;) {
     auto event = co_await exec.next(deadline);
     if (!event) co_return fail(std::move(event).error());
+    fault_point<"run.collect">();
     if (auto* outcome = std::get_if<Outcome>(&*event)) {
       collected.outcome = std::move(*outcome);
       co_return collected;
@@ -196,6 +199,7 @@ Task<Result<Step>> run_step(const Ground& ground, ExecSpec spec, Along along, st
   StepLimits limits;
   limits.wall = spec.wall_limit;
   const Deadline guard = runner::guard_of(limits, deadline);
+  CLOCHE_CO_CHECK(fallible_point<"run.step.start">());
   auto started = co_await ground.sandbox->start(std::move(spec), std::move(along), guard);
   if (!started) co_return fail(std::move(started).error());
   const auto exec = std::move(*started);
@@ -207,6 +211,7 @@ Task<Result<Step>> run_step(const Ground& ground, ExecSpec spec, Along along, st
     collected = co_await (collect(*exec, listener, guard) && feed(*exec, input, guard));
   }
   if (!collected) co_return fail(std::move(collected).error());
+  CLOCHE_CO_CHECK(fallible_point<"run.step.end">());
   co_return Step{std::move(*collected), exec->seen()};
 }
 
@@ -267,6 +272,7 @@ Task<ArtifactList> take_artifacts(const Ground& ground, PrivateDirectory& direct
   ArtifactList none;
   none.cut = true;
   if (!seen) co_return none;  // it went with its sandbox
+  fault_point<"run.artifacts">();
   const WorkspaceMark mark(ground.work_dir, seen->since_ns);
   if (!seen->changes) {
     auto found = co_await find_artifacts(ground, directory, mark, caps);

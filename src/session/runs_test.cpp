@@ -86,6 +86,29 @@ struct RunsTest : testing::Test {
   auth::Quotas quotas{{}, auth::Clocks().steady};
 };
 
+Task<RunEnd> throw_a_little_later() {
+  co_await pause_for(1ms);
+  throw std::out_of_range("a bug");
+}
+
+// No one reads it and no one takes it back: only its own end can end it.
+TEST_F(RunsTest, WorkThatThrows_EndsTheRunAtOnceWithAnInternalError) {
+  run([](Runs& runs, SessionUse& use) -> Task<> {
+    Runs::Work work = [](const RunListener&, const runner::ExecObserver&) { return throw_a_little_later(); };
+    RunSubject subject;
+    auto started = runs.start(use, std::move(subject), {}, std::move(work));
+    EXPECT_TRUE(started);
+    if (!started) co_return;
+    const auto thrown = *started;
+    const bool ended = co_await thrown->wait(Deadline::after(5s));
+    EXPECT_TRUE(ended) << "it looks as if it ran for ever";
+    if (!ended) co_return;
+    const auto* error = std::get_if<Error>(thrown->log().how());
+    EXPECT_TRUE(error != nullptr && error->code == ErrorCode::internal);
+    EXPECT_FALSE(runs.busy());
+  });
+}
+
 TEST_F(RunsTest, AnyNumberOfReaders_SeeTheSame_WheneverTheyCome) {
   run([](Runs& runs, SessionUse& use) -> Task<> {
     auto started = runs.start(use, followed(), {}, printing()).value();

@@ -2,6 +2,7 @@
 
 #include "auth/names.hpp"
 #include "core/fault_point.hpp"
+#include "core/guarded.hpp"
 #include "core/log.hpp"
 #include "session/limit_ceiling.hpp"
 #include "session/runs.hpp"
@@ -92,8 +93,9 @@ Task<Status> SessionStore::start() {
     }
     pool::Lease found;
     if (lease) found = std::move(lease.mapped());
-    auto met = co_await meet_again(record, std::move(found));
-    if (!met) co_return met;
+    auto meeting = [&] { return meet_again(record, std::move(found)); };
+    auto met = co_await guarded("recover " + name_of(record.key), std::move(meeting));
+    if (!met) lose(record, met.error().message);  // it alone
   }
   // Nobody knows what these are for.
   for (auto& [holder, lease] : held) lease.destroy();
@@ -121,6 +123,7 @@ Task<> SessionStore::find_runs(std::shared_ptr<Session> session) {
 
 Task<Status> SessionStore::meet_again(Record record, pool::Lease lease) {
   CLOCHE_CO_TRY(const auto tenant, auth::AuthorizedTenant::of_record(record.key.tenant));
+  CLOCHE_CO_CHECK(fallible_point<"session.recover">());
   const auto session = add(record, quotas_.adopt(tenant, auth::Quota::sessions));
   const auto lose = [&](const std::string& why) {
     session->lost_because_ = why;
@@ -152,8 +155,26 @@ Task<Status> SessionStore::meet_again(Record record, pool::Lease lease) {
   }
   // What still runs in its background keeps it from being idle.
   ++finding_;
-  tasks_.spawn("find a session's runs", [this, session] { return find_runs(session); });
+  const bool begun = tasks_.spawn("find a session's runs", [this, session] { return find_runs(session); });
+  if (!begun) --finding_;
   co_return Status{};
+}
+
+// Also where it could not be met at all.
+void SessionStore::lose(const Record& record, const std::string& why) {
+  auto found = sessions_.find(record.key);
+  if (found == sessions_.end()) {
+    const auto tenant = auth::AuthorizedTenant::of_record(record.key.tenant);
+    if (!tenant) {
+      log::error("{} is lost: {}", name_of(record.key), why);
+      return;
+    }
+    add(record, quotas_.adopt(*tenant, auth::Quota::sessions));
+    found = sessions_.find(record.key);
+  }
+  found->second->lost_because_ = why;
+  found->second->lease_.destroy();
+  log::error("{} is lost: {}", name_of(record.key), why);
 }
 
 std::shared_ptr<Session> SessionStore::add(const Record& record, auth::QuotaTicket ticket) {
@@ -258,14 +279,14 @@ Task<Result<std::shared_ptr<Session>>> SessionStore::make(auth::AuthorizedTenant
   record.created = std::chrono::system_clock::now();
   MakingPlace place(*this, key);
   CLOCHE_CO_CHECK(records_->begin(record));
-  fault_point("session.make.recorded");
+  fault_point<"session.make.recorded">();
   ClaimOptions claim = claim_for(key, record.options);
   auto lease = co_await pool->claim_lasting(std::move(claim), holder_of(key), deadline);
   if (!lease) co_return fail(std::move(lease).error());
-  fault_point("session.make.claimed");
+  fault_point<"session.make.claimed">();
   if (closed_) co_return fail(ErrorCode::unavailable, "the server is shutting down");
   CLOCHE_CO_CHECK(records_->set_made(key));
-  fault_point("session.make.made");
+  fault_point<"session.make.made">();
   place.succeed();
   auto session = add(record, std::move(*ticket));
   session->profile_ = std::shared_ptr<const Profile>(pool, &pool->profile());
@@ -303,31 +324,51 @@ void SessionStore::begin_end(const std::shared_ptr<Session>& session, EndMode mo
   if (mode == EndMode::cut) session->cut_ = true;
   session->changed_.notify();
   if (std::exchange(session->ending_, true)) return;
-  tasks_.spawn("end session", [this, session, deadline] { return end_session(session, deadline); });
+  const bool begun = tasks_.spawn("end session", [this, session, deadline] { return end_session(session, deadline); });
+  if (!begun) let_go(*session, Sandbox::given_back);
 }
 
 Task<> SessionStore::end_session(std::shared_ptr<Session> session, Deadline deadline) {
-  fault_point("session.end.begun");
-  while (!session->cut_ && session->busy() && !deadline.passed()) co_await session->changed_.wait(deadline);
-  const bool cut = session->busy();
-  if (cut && session->lease_) session->lease_->cut_off({ErrorCode::sandbox_lost, "the session was ended"});
-  // A call under way may still ask for a part that is not there yet.
-  for (std::size_t i = 0; i < session->parts_.size(); ++i) co_await session->parts_[i]->close();
-  // What was cut fails at once, and lets go of the session.
-  while (session->calls_ > 0) co_await session->changed_.wait();
-  session->parts_.clear();
-  forget(session->key_);
-  fault_point("session.end.forgotten");
-  if (cut) {
-    session->lease_.destroy();
+  bool cut = false;
+  auto work = [&] { return wind_up(*session, deadline, cut); };
+  auto wound_up = co_await attempted("end " + name_of(session->key_), std::move(work));
+  // Whatever went wrong, it is over: what still runs in it goes with its sandbox.
+  if (wound_up) {
+    session->parts_.clear();
   } else {
-    session->lease_.give_back();
+    cut = true;
   }
-  session->ticket_.give_back();
-  sessions_.erase(session->key_);
+  let_go(*session, cut ? Sandbox::destroyed : Sandbox::given_back);
+}
+
+// Waits for what goes on in the session, or cuts it, until nothing uses it any more.
+Task<Status> SessionStore::wind_up(Session& session, Deadline deadline, bool& cut) {
+  fault_point<"session.end.begun">();
+  while (!session.cut_ && session.busy() && !deadline.passed()) co_await session.changed_.wait(deadline);
+  cut = session.busy();
+  if (cut && session.lease_) session.lease_->cut_off({ErrorCode::sandbox_lost, "the session was ended"});
+  // A call under way may still ask for a part that is not there yet.
+  for (std::size_t i = 0; i < session.parts_.size(); ++i) co_await session.parts_[i]->close();
+  // What was cut fails at once, and lets go of the session.
+  while (session.calls_ > 0) co_await session.changed_.wait();
+  CLOCHE_CO_CHECK(fallible_point<"session.end.closed">());
+  forget(session.key_);
+  fault_point<"session.end.forgotten">();
+  co_return Status{};
+}
+
+void SessionStore::let_go(Session& session, Sandbox sandbox) {
+  forget(session.key_);
+  if (sandbox == Sandbox::destroyed) {
+    session.lease_.destroy();
+  } else {
+    session.lease_.give_back();
+  }
+  session.ticket_.give_back();
+  sessions_.erase(SessionKey(session.key_));
   ++counts_.ended;
-  session->gone_ = true;
-  session->changed_.notify();
+  session.gone_ = true;
+  session.changed_.notify();
 }
 
 void SessionStore::forget(const SessionKey& key) {
@@ -339,7 +380,13 @@ void SessionStore::forget(const SessionKey& key) {
 Task<> SessionStore::reap_for_ever() {
   for (;;) {
     co_await pause_for(check_interval);
-    reap();
+    // A look that fails must not be the last one.
+    try {
+      fault_point<"session.reap">();
+      reap();
+    } catch (...) {
+      [[maybe_unused]] const Error logged = to_error("look for idle sessions", std::current_exception());
+    }
   }
 }
 

@@ -90,6 +90,10 @@ class SessionStore {
   std::shared_ptr<Session> add(const Record& record, auth::QuotaTicket ticket);
   void begin_end(const std::shared_ptr<Session>& session, EndMode mode, Deadline deadline);
   Task<> end_session(std::shared_ptr<Session> session, Deadline deadline);
+  Task<Status> wind_up(Session& session, Deadline deadline, bool& cut);
+  enum class Sandbox { given_back, destroyed };
+  void let_go(Session& session, Sandbox sandbox);
+  void lose(const Record& record, const std::string& why);
   void forget(const SessionKey& key);
   Task<> reap_for_ever();
   void reap();

@@ -98,6 +98,22 @@ Result<std::optional<Frame>> FrameDecoder::next() {
   }
 }
 
+std::optional<Frame> whole_frame_at(std::string_view bytes) {
+  if (bytes.size() < header_size + seal_size || static_cast<unsigned char>(bytes[3]) != magic) return std::nullopt;
+  const auto type = static_cast<unsigned char>(bytes[0]);
+  const auto lane = static_cast<unsigned char>(bytes[1]);
+  const auto flags = static_cast<unsigned char>(bytes[2]);
+  const std::uint32_t length = get_u32(bytes.data() + 8);
+  if (type == 0 || type > static_cast<unsigned char>(FrameType::pong) || lane >= lane::count) return std::nullopt;
+  if ((flags & ~flag_more) != 0 || length > bytes.size() - header_size - seal_size) return std::nullopt;
+  if (static_cast<unsigned char>(bytes[header_size + length]) != seal) return std::nullopt;
+  return Frame{.type = static_cast<FrameType>(type),
+               .lane = lane,
+               .more = (flags & flag_more) != 0,
+               .stream = get_u32(bytes.data() + 4),
+               .payload = bytes.substr(header_size, length)};
+}
+
 Result<std::optional<std::string_view>> MessageAssembler::add(const Frame& frame) {
   if (joined_) {
     parts_.clear();

@@ -103,6 +103,9 @@ class FrameDecoder {
   std::size_t position_ = 0;
 };
 
+// The whole frame that these bytes begin with, if they do. Copies nothing, and looks at no more than header and seal.
+std::optional<Frame> whole_frame_at(std::string_view bytes);
+
 // Joins the frames of one stream's messages; one per stream and direction.
 class MessageAssembler {
  public:

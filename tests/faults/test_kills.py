@@ -1,26 +1,26 @@
 """A server killed at every point where it has written one half of something: the next has all it had confirmed, and
 nothing else."""
-import re
 import signal
 
 import pytest
-from harness.served import REPOSITORY
+from harness.everything import fault_points, leave_something
 from harness.target import CRUN, DOCKER
 from harness.waiting import eventually
-
-SOURCES = REPOSITORY / "src"
 
 OCI_ALONE = {"backend.make.directory", "backend.make.uids", "backend.make.cgroup", "backend.remove.killed",
              "backend.remove.cgroup", "backend.remove.journalled", "backend.remove.uids", "backend.recover.met"}
 DOCKER_ALONE = {"backend.make.created"}
+# Steps between which nothing is written: a server that is killed there is like one that is killed at any time.
+NOTHING_WRITTEN = {"backend.remove.kill", "pool.bind", "pool.claim.answered", "pool.claim.before", "pool.claim.queued",
+                   "pool.claim.served", "pool.look", "pool.make.begin", "pool.make.interpreters", "pool.monitor",
+                   "pool.recover.adopt", "pool.recover.begin", "pool.recover.hold", "pool.recover.reset",
+                   "pool.remove.destroy", "pool.reset.begin", "session.end.closed", "session.reap", "session.recover"}
 
 
 def points():
-    """All that there are in the sources."""
-    found = set()
-    for file in SOURCES.rglob("*.cpp"):
-        found |= set(re.findall(r'fault_point\("([a-z.]+)"\)', file.read_text(encoding="utf-8")))
-    return sorted(found)
+    """All that there are of backends, pools and sessions."""
+    return [point for point in fault_points()
+            if point.startswith(("backend.", "pool.", "session.")) and point not in NOTHING_WRITTEN]
 
 
 def points_of(target):
@@ -37,16 +37,6 @@ def go_through_everything(server):
             server.call("POST", f"/sandboxes/{lent['sandbox_id']}/run", {"command": "echo on"})
             server.call("DELETE", f"/sandboxes/{lent['sandbox_id']}{end}")
     server.end_session("made")
-
-
-def leave_something(server):
-    """A server with a session that counts, and a lease that nobody will remember, killed."""
-    server.start().wait_until_ready()
-    assert server.write("kept", "a/file", "all of it").status == 200
-    assert server.bash("kept", "echo on; exec sleep 1000", background=True).status == 202
-    assert server.call("POST", "/sandboxes/python").status == 200
-    eventually(lambda: server.stats("session")["idle"] > 0, "one is idle")
-    server.kill()
 
 
 def expect_all_of_it(server):

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "core/fault_point.hpp"
 #include "core/ids.hpp"
 #include "pools/pools.hpp"
 
@@ -57,7 +58,7 @@ class PoolsRecovery : public Pools {
 
   [[noreturn]] void doomed(const ManagerOptions& options, const std::string& fault,
                            const std::function<Task<>(pool::Manager&)>& use, AfterUse after, int report) {
-    if (!fault.empty()) ::setenv("CLOCHE_FAULT", fault.c_str(), 1);
+    if (!fault.empty() && !faults::set_faults(fault)) ::_exit(9);
     asio::io_context io{1};
     asio::thread_pool threads{2};
     auto backend = testing_support::make_backend(target(), io.get_executor(), threads, scratch_, instance_);

@@ -11,6 +11,7 @@
 #include "api/files/place.hpp"
 #include "api/files/text.hpp"
 #include "auth/crypto.hpp"
+#include "core/base64.hpp"
 #include "http/server/json_body.hpp"
 #include "session/artifacts.hpp"
 

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "api/json_object.hpp"
+#include "core/base64.hpp"
 #include "core/utf8.hpp"
 #include "json/write_json.hpp"
 

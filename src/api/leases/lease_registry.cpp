@@ -1,5 +1,6 @@
 #include "api/leases/lease_registry.hpp"
 
+#include "core/fault_point.hpp"
 #include "core/ids.hpp"
 
 namespace cloche::api {
@@ -36,6 +37,7 @@ Task<Result<std::string>> LeaseRegistry::lend(Language language, std::string ten
   options.at_limit = AtLimit::fail;
   auto lease = co_await pool->claim(std::move(options));
   if (!lease) co_return fail(autograder_message(std::move(lease).error(), *pool, language.name, tenant));
+  CLOCHE_CO_CHECK(fallible_point<"service.lease">());
   auto entry = std::make_shared<Entry>();
   entry->container =
       std::make_unique<runner::Container>(lease->shared(), lease->binding(), runner_.languages(), language, app_port);

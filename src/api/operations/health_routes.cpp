@@ -30,6 +30,20 @@ json::array lacks_of(const pool::Manager& pools) {
   return lacks;
 }
 
+// Sandboxes that resist their removal. The service works without them gone, and so it is ready. Which they are is in
+// the log: this is answered to everybody.
+json::object unremoved_json(const std::vector<Unremoved>& unremoved) {
+  const auto now = Deadline::Clock::now();
+  std::chrono::seconds oldest{0};
+  for (const Unremoved& each : unremoved) {
+    oldest = std::max(oldest, std::chrono::duration_cast<std::chrono::seconds>(now - each.since));
+  }
+  json::object told;
+  told["sandboxes"] = unremoved.size();
+  told["oldest_seconds"] = oldest.count();
+  return told;
+}
+
 Task<> health(http::Exchange& exchange) {
   json::object body;
   body["status"] = "ok";
@@ -50,6 +64,8 @@ Task<> readiness(const pool::Manager& pools, Backend& backend, http::Exchange& e
   json::object body;
   body["status"] = ready ? "ready" : "not ready";
   if (!ready) body["lacks"] = std::move(lacks);
+  const auto unremoved = pools.unremoved();
+  if (!unremoved.empty()) body["unremoved"] = unremoved_json(unremoved);
   [[maybe_unused]] auto sent = co_await http::respond_json(exchange, ready ? 200 : 503, body);
 }
 

@@ -2,18 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <boost/asio/experimental/awaitable_operators.hpp>
-
 #include <array>
 #include <charconv>
 
 #include "core/event.hpp"
+#include "core/fault_point.hpp"
+#include "core/first_of.hpp"
 
 namespace cloche::api {
 
 namespace {
-
-using asio::experimental::awaitable_operators::operator||;
 
 constexpr int most_informational = 8;
 // Between the parts of a body only short lines stay unread.
@@ -42,7 +40,7 @@ Task<Status> ProxyExchange::serve() {
   exchange_.allow_body(rules_.request);
   // At once: a server may answer before it has read everything.
   Status failure;
-  auto ended = co_await (receive() || send_or_fail(failure));
+  auto ended = co_await first_of(receive(), send_or_fail(failure));
   if (auto* received = std::get_if<0>(&ended)) co_return std::move(*received);
   co_return failure;
 }
@@ -75,6 +73,7 @@ Task<Status> ProxyExchange::send_body() {
 
 Task<Status> ProxyExchange::receive() {
   CLOCHE_CO_CHECK(co_await receive_head());
+  CLOCHE_CO_CHECK(fallible_point<"service.proxy">());
   const http::Response& head = reader_->head();
   if (is_informational(head.status))
     co_return fail(ErrorCode::protocol, "it switched protocols without an Upgrade request");
@@ -161,7 +160,7 @@ Task<Status> ProxyExchange::serve_upgrade() {
 
 Task<Status> ProxyExchange::join(http::Stream& client) {
   touch();
-  co_await (from_client(client) || from_server(client) || watch() || exchange_.wait_until_server_stops());
+  co_await first_of(from_client(client), from_server(client), watch(), exchange_.wait_until_server_stops());
   co_return Status{};
 }
 

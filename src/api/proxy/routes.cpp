@@ -1,9 +1,8 @@
 #include "api/proxy/routes.hpp"
 
-#include <boost/asio/experimental/awaitable_operators.hpp>
-
 #include "api/files/calls.hpp"
 #include "api/session_auth_check.hpp"
+#include "core/first_of.hpp"
 
 namespace cloche::api {
 
@@ -52,9 +51,8 @@ enum class Asked { answer, upgrade };
 
 // An app may answer for ever, with a stream of events or a WebSocket. It is cut short for who is shut out.
 Task<Status> serve_while_authorized(ProxyExchange& proxied, Asked asked, SessionAuthCheck& auth_check) {
-  using asio::experimental::awaitable_operators::operator||;
   auto work = asked == Asked::upgrade ? proxied.serve_upgrade() : proxied.serve();
-  auto ended = co_await (std::move(work) || auth_check.wait_until_over());
+  auto ended = co_await first_of(std::move(work), auth_check.wait_until_over());
   if (auto* served = std::get_if<0>(&ended)) co_return std::move(*served);
   co_return fail(ErrorCode::permission_denied, std::get<1>(ended).message);
 }

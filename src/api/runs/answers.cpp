@@ -6,6 +6,7 @@
 #include "api/json_object.hpp"
 #include "api/runs/bodies.hpp"
 #include "auth/utc_time.hpp"
+#include "core/base64.hpp"
 #include "core/utf8.hpp"
 #include "json/write_json.hpp"
 

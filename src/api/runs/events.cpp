@@ -1,9 +1,11 @@
 #include "api/runs/events.hpp"
 
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/json/object.hpp>
 
 #include "api/session_auth_check.hpp"
+#include "core/fault_point.hpp"
+#include "core/first_of.hpp"
+#include "core/guarded.hpp"
 #include "http/grammar.hpp"
 #include "http/server/event_stream.hpp"
 #include "json/write_json.hpp"
@@ -19,10 +21,10 @@ Task<> next_event(session::RunReader& reader, std::optional<session::RunEvent>& 
 }
 
 // Without an id: it is no event of the run.
-http::ServerEvent last_words_to(const Revoked& out) {
+http::ServerEvent error_event(std::string_view code, std::string_view message) {
   boost::json::object body;
-  body["code"] = out.code;
-  body["message"] = out.message;
+  body["code"] = code;
+  body["message"] = message;
   http::ServerEvent event;
   event.name = "error";
   event.data = write_json(body);
@@ -31,25 +33,35 @@ http::ServerEvent last_words_to(const Revoked& out) {
 
 Task<Status> send_all(const Call& call, http::EventStream& stream, session::RunReader& reader, const RunPlace& place,
                       std::uint64_t position) {
-  using asio::experimental::awaitable_operators::operator||;
   http::ServerEvent first = first_event(reader.run(), place, position);
   auto begun = co_await stream.send(std::move(first));
   if (!begun) co_return begun;
   SessionAuthCheck auth_check(call);
   for (;;) {
     if (const auto out = auth_check.check()) {
-      http::ServerEvent last = last_words_to(*out);
+      http::ServerEvent last = error_event(out->code, out->message);
       co_return co_await stream.send(std::move(last));
     }
     std::optional<session::RunEvent> event;
-    const auto first_of =
-        co_await (next_event(reader, event) || call.exchange.wait_until_server_stops() || auth_check.wait_until_due());
-    if (!event && first_of.index() == 2) continue;
+    const auto first = co_await first_of(next_event(reader, event), call.exchange.wait_until_server_stops(),
+                                         auth_check.wait_until_due());
+    if (!event && first.index() == 2) continue;
     if (!event) co_return Status{};
+    fault_point<"service.events">();
     http::ServerEvent told = to_server_event(reader.run(), place, *event);
     auto sent = co_await stream.send(std::move(told));
     if (!sent) co_return sent;
   }
+}
+
+// A stream that fails inside ends with an event that says so.
+Task<Status> send_or_tell(const Call& call, http::EventStream& stream, session::RunReader& reader,
+                          const RunPlace& place, std::uint64_t position) {
+  auto work = [&] { return send_all(call, stream, reader, place, position); };
+  auto sent = co_await guarded("events of run " + reader.run().id(), std::move(work));
+  if (sent || sent.error().code != ErrorCode::internal) co_return sent;
+  http::ServerEvent last = error_event("internal", "internal error; see the server log for this request id");
+  co_return co_await stream.send(std::move(last));
 }
 
 }  // namespace
@@ -68,7 +80,7 @@ bool accepts(const http::Exchange& exchange, std::string_view type) {
 Task<Status> stream_run(Call& call, std::shared_ptr<session::Run> run, RunPlace place, std::uint64_t position) {
   CLOCHE_CO_TRY(session::RunReader reader, session::RunReader::at(std::move(run), position));
   std::function<Task<Status>(http::EventStream&)> body = [&](http::EventStream& stream) {
-    return send_all(call, stream, reader, place, position);
+    return send_or_tell(call, stream, reader, place, position);
   };
   auto served = co_await http::serve_events(call.exchange, std::move(body));
   co_return served;

@@ -1,12 +1,12 @@
 #include "api/terminal/routes.hpp"
 
-#include <boost/asio/experimental/awaitable_operators.hpp>
-
 #include "api/files/calls.hpp"
 #include "api/runs/session_runs.hpp"
 #include "api/session_auth_check.hpp"
 #include "api/terminal/messages.hpp"
 #include "core/event.hpp"
+#include "core/fault_point.hpp"
+#include "core/first_of.hpp"
 #include "core/log.hpp"
 #include "http/server/websocket.hpp"
 
@@ -61,10 +61,9 @@ class Terminal {
 
   // To the program's end, or the client's.
   Task<Status> serve(const Call& call, std::chrono::steady_clock::duration idle) {
-    using asio::experimental::awaitable_operators::operator||;
     SessionAuthCheck auth_check(call);
     auto ended =
-        co_await (show() || type() || watch_idle(idle) || watch_server(call.exchange) || watch_auth(auth_check));
+        co_await first_of(show(), type(), watch_idle(idle), watch_server(call.exchange), watch_auth(auth_check));
     if (auto* shown = std::get_if<0>(&ended)) co_return std::move(*shown);
     co_return Status{};  // the client is gone, and the program goes with the exec
   }
@@ -75,6 +74,7 @@ class Terminal {
   Task<Status> show() {
     for (;;) {
       auto next = co_await exec_.next();
+      fault_point<"service.terminal">();
       touch();
       if (!next) {
         hold_.reset();

@@ -4,11 +4,11 @@
 #include <string>
 #include <string_view>
 
-#include "auth/base64url.hpp"
 #include "auth/jwt.hpp"
 #include "auth/jwt_claims.hpp"
 #include "auth/jwt_keys.hpp"
 #include "auth/names.hpp"
+#include "core/base64.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace cloche::auth;

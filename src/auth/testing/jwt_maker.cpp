@@ -1,5 +1,7 @@
 #include "auth/testing/jwt_maker.hpp"
 
+#include "core/base64.hpp"
+
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
 #include <openssl/ec.h>
@@ -9,8 +11,6 @@
 
 #include <stdexcept>
 #include <vector>
-
-#include "auth/base64url.hpp"
 
 namespace cloche::auth::testing {
 

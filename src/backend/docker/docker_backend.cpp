@@ -24,7 +24,8 @@ using namespace std::chrono_literals;
 // An engine's abilities change when it is restarted, not from one sandbox to the next.
 constexpr auto facts_lifetime = 30s;
 
-// An engine that does not let go of one container: the start of a server waits for no longer.
+// For one container that the engine does not tell of, or does not let go of: the start of a server waits for no longer.
+constexpr auto attach_in_passing = 10s;
 constexpr auto removal_in_passing = 5s;
 
 // What an engine says of a container that it does not make: 400 that the configuration makes no sense, 404 that it has
@@ -46,6 +47,8 @@ class DockerBackend final : public Backend {
   std::string_view name() const override { return "docker"; }
   Task<Result<std::unique_ptr<Enclosure>>> create(SandboxSpec spec, Deadline deadline) override;
   Task<Result<std::vector<std::unique_ptr<Enclosure>>>> recover(Deadline deadline) override;
+  std::vector<Unremoved> unremoved() const override { return reaper_->unremoved(); }
+  Task<> retry_removals() override { return reaper_->retry(); }
   Task<std::vector<Finding>> examine(Deadline deadline) override;
   Task<Status> reach(Deadline deadline) override;
   Task<Status> prove(SandboxSpec spec, Deadline deadline) override;
@@ -177,7 +180,7 @@ Task<Result<std::unique_ptr<Enclosure>>> DockerBackend::raise_with(Cleanup& clea
   parts.id = id;
   parts.runtime = plan.runtime;
   CLOCHE_CO_TRY(parts.container, co_await create_hardened(cleanup, spec, std::move(plan), id, deadline));
-  fault_point("backend.make.created");
+  fault_point<"backend.make.created">();
   parts.spec = std::move(spec);
   // Attached first: without a log, what the agent says before that would be lost. The engine has taken the
   // configuration by now: whatever it says from here on is no fault of who asked for a sandbox.
@@ -185,8 +188,8 @@ Task<Result<std::unique_ptr<Enclosure>>> DockerBackend::raise_with(Cleanup& clea
   if (!attached) co_return fail(as_trouble_of_engine(std::move(attached).error()));
   auto started = co_await start_container(*engine_, parts.container, deadline);
   if (!started) co_return fail(as_trouble_of_engine(std::move(started).error()));
-  fault_point("backend.make.started");
-  co_return create_enclosure(engine_, std::move(parts), std::move(*attached), std::move(held));
+  fault_point<"backend.make.started">();
+  co_return create_enclosure(reaper_, std::move(parts), std::move(*attached), std::move(held));
 }
 
 Task<Result<std::vector<std::unique_ptr<Enclosure>>>> DockerBackend::recover(Deadline deadline) {
@@ -198,19 +201,22 @@ Task<Result<std::vector<std::unique_ptr<Enclosure>>>> DockerBackend::recover(Dea
     if (held_->contains(container.labels[labels::sandbox])) continue;
     const std::string id = container.id;
     const std::string sandbox = container.labels[labels::sandbox];
-    auto taken = co_await take_up(std::move(container), deadline);
+    // One that resists must not cost the others: each has some seconds.
+    auto taken = co_await take_up(std::move(container), Deadline::after(attach_in_passing).sooner(deadline));
     if (taken) {
       living.push_back(std::move(*taken));
       continue;
     }
+    // An engine that is gone or hangs says nothing of any container: none is lost for that.
     const ErrorCode code = taken.error().code;
-    if (code == ErrorCode::unavailable || code == ErrorCode::timeout)
-      co_return fail(std::move(taken).error().at("recover"));
-    log::info("docker: removing container {}: {}", id.substr(0, 12), taken.error().message);
+    if (code == ErrorCode::unavailable || code == ErrorCode::timeout) {
+      auto reached = co_await reach(Deadline::after(attach_in_passing).sooner(deadline));
+      if (!reached) co_return fail(std::move(reached).error().at("recover"));
+    }
+    log::warn("docker: removing container {}: {}", id.substr(0, 12), taken.error().message);
     const Deadline in_passing = Deadline::after(removal_in_passing).sooner(deadline);
     auto removed = co_await remove_for_good(engine_, id, in_passing);
-    // One that resists must not cost the others.
-    if (!removed) reaper_->remove_labelled(labels::sandbox, sandbox, Reaper::Arrival::certain);
+    if (!removed) reaper_->remember(labels::sandbox, sandbox, removed.error().message);
   }
   // One that ended in order left nothing. One that was killed may have asked for more than the engine has made by now.
   if (!found.empty()) {
@@ -227,7 +233,11 @@ Task<Status> DockerBackend::remove_half_derived(Deadline deadline) {
   ours[labels::deriving_owner] = options_.instance.value;
   CLOCHE_CO_TRY(const auto found, co_await list_containers(*engine_, std::move(ours), deadline));
   for (const auto& container : found) {
-    CLOCHE_CO_CHECK(co_await remove_for_good(engine_, container.id, deadline));
+    const Deadline in_passing = Deadline::after(removal_in_passing).sooner(deadline);
+    auto removed = co_await remove_for_good(engine_, container.id, in_passing);
+    if (removed) continue;
+    const auto value = container.labels.find(labels::deriving);
+    if (value != container.labels.end()) reaper_->remember(labels::deriving, value->second, removed.error().message);
   }
   co_return Status{};
 }
@@ -258,15 +268,17 @@ Task<Status> DockerBackend::remove_former(std::vector<std::string> names, Deadli
   of_name[labels::app] = "cloche";
   of_name[labels::instance] = options_.instance.name;
   CLOCHE_CO_TRY(auto found, co_await list_containers(*engine_, std::move(of_name), deadline));
+  Status result;
   for (ContainerSummary& container : found) {
     const auto spec = labels::read_spec(container.labels[labels::spec_json]);
     const bool is_ours =
         !container.labels.contains(labels::owner) && spec && std::ranges::find(names, spec->name) != names.end();
     if (!is_ours) continue;
-    auto removed = co_await remove_for_good(engine_, std::move(container.id), deadline);
-    if (!removed) co_return removed;
+    const Deadline in_passing = Deadline::after(removal_in_passing).sooner(deadline);
+    auto removed = co_await remove_for_good(engine_, std::move(container.id), in_passing);
+    if (!removed && result) result = std::move(removed);  // one that resists must not cost the others
   }
-  co_return Status{};
+  co_return result;
 }
 
 Task<Result<std::vector<Belonging>>> DockerBackend::belongings(Deadline deadline) {
@@ -314,7 +326,7 @@ Task<Result<std::unique_ptr<Enclosure>>> DockerBackend::take_up(ContainerSummary
   // With gVisor the engine's figure is of other threads.
   if (details.runtime != gvisor) parts.spec.limits.pids = static_cast<std::uint32_t>(details.pids);
   CLOCHE_CO_TRY(http::Upgrade attached, co_await attach_container(*engine_, container.id, deadline));
-  co_return create_enclosure(engine_, std::move(parts), std::move(attached), std::move(held));
+  co_return create_enclosure(reaper_, std::move(parts), std::move(attached), std::move(held));
 }
 
 Task<std::vector<Finding>> DockerBackend::examine(Deadline deadline) {
@@ -331,6 +343,9 @@ Task<std::vector<Finding>> DockerBackend::examine(Deadline deadline) {
     auto started = co_await try_runtime(runtime, deadline);
     findings.push_back(runtime_finding(runtime, started, chosen && runtime == *chosen));
   }
+  LabelMap any;
+  auto all = co_await list_containers(*engine_, std::move(any), deadline);
+  if (all) findings.push_back(removals_finding(*all));
   // Only then is its kernel this one.
   if (std::holds_alternative<http::UnixEndpoint>(engine_->endpoint())) findings.push_back(examine_host_counters());
   co_return findings;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "backend/docker/labels.hpp"
+
 namespace cloche::docker {
 
 namespace {
@@ -60,6 +62,18 @@ std::vector<Finding> engine_findings(const EngineFacts& facts, ApiVersion api, c
   findings.push_back(runtimes(facts));
   findings.push_back(walls(facts));
   return findings;
+}
+
+Finding removals_finding(const std::vector<ContainerSummary>& containers) {
+  std::string resisting;
+  for (const ContainerSummary& container : containers) {
+    const bool is_stuck = container.state == "dead" || container.state == "removing";
+    if (!is_stuck || labels::owner_of(container.labels).empty()) continue;
+    resisting.append(resisting.empty() ? "" : ", ").append(container.id.substr(0, 12) + " (" + container.state + ")");
+  }
+  if (resisting.empty()) return finding("docker removals", Finding::Level::good, "no sandbox resists its removal");
+  return finding("docker removals", Finding::Level::warning, "not removed: " + resisting,
+                 "see the engine's log; the server of the sandbox tries again");
 }
 
 }  // namespace cloche::docker

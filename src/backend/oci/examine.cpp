@@ -1,14 +1,17 @@
 #include "backend/oci/examine.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <ctime>
 
 #include "backend/kernel/host_counters.hpp"
 #include "backend/oci/files.hpp"
 #include "backend/oci/private_mounts.hpp"
 #include "backend/oci/probe.hpp"
+#include "backend/oci/record.hpp"
 
 namespace cloche::oci {
 
@@ -88,6 +91,28 @@ Finding examine_reach(const Host& host) {
       "cannot be used"};
 }
 
+// Sandboxes of any server on this host that were to go a while ago, and are still there.
+Finding examine_removals(const Host& host) {
+  constexpr std::time_t while_ago = 15;
+  std::string resisting;
+  for (const std::string& owner : list_directory(host.options().run_dir).value_or({})) {
+    const std::string sandboxes = host.options().run_dir + "/" + owner + "/sandboxes";
+    for (const std::string& id : list_directory(sandboxes).value_or({})) {
+      const std::string file = sandboxes + "/" + id + "/sandbox.json";
+      const auto record = read_record(file);
+      struct stat about = {};
+      if (!record || record->state != SandboxRecord::State::destroying || ::stat(file.c_str(), &about) != 0) continue;
+      const std::time_t age = std::time(nullptr) - about.st_mtime;
+      if (age < while_ago) continue;
+      resisting += (resisting.empty() ? "" : ", ") + id + " (for " + std::to_string(age) + " s)";
+    }
+  }
+  if (resisting.empty()) return {"removals", Level::good, "no sandbox resists its removal", {}};
+  return {"removals", Level::warning, "not removed: " + resisting,
+          "look for processes of the sandbox that hang in the kernel (state D) or are frozen; its server tries again, "
+          "and its log says what fails"};
+}
+
 Finding examine_agent(Host& host) {
   const auto copy = host.agent().ensure();
   if (copy) return {"agent", Level::good, host.options().agent_path, {}};
@@ -121,6 +146,7 @@ std::vector<Finding> examine_host(Host& host, const Watch& watch) {
   findings.push_back(examine_reach(host));
   findings.push_back(examine_uids(host));
   findings.push_back(examine_agent(host));
+  findings.push_back(examine_removals(host));
   std::string strongest;
   for (const RuntimeTraits& traits : known_runtimes()) {
     findings.push_back(examine_runtime(host, traits, watch));

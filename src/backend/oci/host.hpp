@@ -11,6 +11,7 @@
 #include "backend/oci/oci_backend.hpp"
 #include "backend/oci/runtime.hpp"
 #include "backend/oci/uid_ranges.hpp"
+#include "sandbox/unremoved.hpp"
 
 namespace cloche::oci {
 
@@ -53,6 +54,7 @@ class Host {
   const std::string& boot() const { return boot_; }
   // One probe at a time.
   std::mutex& probing() { return probing_; }
+  UnremovedList& unremoved() { return unremoved_; }
 
  private:
   OciOptions options_;
@@ -64,6 +66,7 @@ class Host {
   RuntimeCatalog runtimes_;
   std::string boot_;
   std::mutex probing_;
+  UnremovedList unremoved_;
 };
 
 }  // namespace cloche::oci

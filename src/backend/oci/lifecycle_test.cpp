@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@
 #include "backend/oci/runtime.hpp"
 #include "backend/oci/testing/workbench.hpp"
 #include "core/event.hpp"
+#include "core/ids.hpp"
 
 namespace cloche::oci {
 namespace {
@@ -108,6 +110,71 @@ TEST_P(Lifecycle, MakerKilled_SandboxIsMetAgain) {
   EXPECT_EQ(bench.ask(*found[0], "as 1000 open /workspace/kept"), "ok");
   bench.destroy(*found[0]);
   EXPECT_EQ(bench.recover(*backend).size(), 0u);
+  EXPECT_EQ(bench.leftovers(), "");
+}
+
+// Freezes a process: it takes no signal, not even SIGKILL, until this goes.
+class Frozen {
+ public:
+  static bool can_be_had() { return ::access("/sys/fs/cgroup/freezer/cgroup.procs", W_OK) == 0; }
+
+  explicit Frozen(pid_t pid) : directory_("/sys/fs/cgroup/freezer/cloche-test-" + random_hex(6)) {
+    ::mkdir(directory_.c_str(), 0755);
+    (void)write_control(directory_ + "/cgroup.procs", std::to_string(pid));
+    (void)write_control(directory_ + "/freezer.state", "FROZEN");
+  }
+  ~Frozen() {
+    (void)write_control(directory_ + "/freezer.state", "THAWED");
+    for (int i = 0; i < 1000 && ::rmdir(directory_.c_str()) != 0; ++i) std::this_thread::sleep_for(10ms);
+  }
+  Frozen(const Frozen&) = delete;
+  Frozen& operator=(const Frozen&) = delete;
+
+ private:
+  std::string directory_;
+};
+
+TEST_P(Lifecycle, SandboxThatCannotBeRemoved_CostsNoOtherAndIsRemovedLater) {
+  if (!Frozen::can_be_had()) {
+    note_missing("freezer");
+    GTEST_SKIP() << "this host has no freezer of cgroup v1";
+  }
+  Workbench bench;
+  auto backend = bench.backend();
+  // The ids are random: one of three that live is met before the one that resists, or after it.
+  std::vector<std::unique_ptr<Enclosure>> living;
+  for (int i = 0; i < 3; ++i) living.push_back(bench.make(*backend, spec_with(GetParam())));
+  auto stuck = bench.make(*backend, spec_with(GetParam()));
+  ASSERT_TRUE(stuck);
+  const std::string id = stuck->id().value;
+  const std::string file = bench.options().run_dir + "/" + bench.instance() + "/sandboxes/" + id + "/sandbox.json";
+  const auto record = read_record(file);
+  ASSERT_TRUE(record);
+  std::optional<Frozen> frozen(record->first.pid);
+  ASSERT_TRUE(remove_tree(file));
+
+  const Deadline in_time = Deadline::after(18s);
+  auto found = bench.run<Result<std::vector<std::unique_ptr<Enclosure>>>>(
+      [&] { return backend->recover(Deadline::after(20s)); });
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->size(), living.size());
+  EXPECT_FALSE(in_time.passed()) << "one that resists has taken all the time there was";
+  const auto unremoved = backend->unremoved();
+  ASSERT_EQ(unremoved.size(), 1u);
+  EXPECT_EQ(unremoved[0].sandbox, id);
+  EXPECT_THAT(unremoved[0].why, HasSubstr("have not ended"));
+  EXPECT_EQ(bench.ask(*living[0], "echo there"), "there");
+
+  frozen.reset();
+  for (int i = 0; i < 100 && !backend->unremoved().empty(); ++i) {
+    bench.run<bool>([&]() -> Task<bool> {
+      co_await backend->retry_removals();
+      co_await pause_for(100ms);
+      co_return true;
+    });
+  }
+  EXPECT_EQ(backend->unremoved().size(), 0u);
+  for (auto& each : *found) bench.destroy(*each);
   EXPECT_EQ(bench.leftovers(), "");
 }
 

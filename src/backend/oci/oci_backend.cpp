@@ -10,7 +10,6 @@
 #include "backend/oci/recovery.hpp"
 #include "backend/oci/sandbox_maker.hpp"
 #include "backend/oci/uncancelled.hpp"
-#include "core/log.hpp"
 #include "core/utf8.hpp"
 
 namespace cloche {
@@ -22,6 +21,9 @@ using oci::Host;
 using oci::MadeSandbox;
 using oci::Watch;
 
+// For one sandbox that has resisted before: a thread waits that long for it, every now and then.
+constexpr auto retry_patience = 5s;
+
 Status validate_options(const OciOptions& options) {
   const std::string& instance = options.instance.value;
   const bool good = !instance.empty() && instance.size() <= 64 && instance.front() != '.' && instance.front() != '-' &&
@@ -32,7 +34,7 @@ Status validate_options(const OciOptions& options) {
   // These are files and directories of ours beside the instances'.
   if (!good || instance == "uids" || instance == "stage" || instance == "probe.json") {
     return fail(ErrorCode::invalid_argument,
-                "'" + instance + "' cannot be an instance's id: letters, digits, '-', '_' and '.', 64 at most");
+                "'" + instance + "' is not a valid instance id: letters, digits, '-', '_' and '.', at most 64");
   }
   for (const auto* path : {&options.state_dir, &options.run_dir, &options.uid_dir, &options.agent_path}) {
     if (!is_clean_absolute_path(*path) || *path == "/" || !is_utf8(*path)) {
@@ -53,8 +55,8 @@ Status validate_text(const SandboxSpec& spec) {
   CLOCHE_CHECK(check("image", spec.image));
   CLOCHE_CHECK(check("runtime", spec.runtime));
   for (const Mount& mount : spec.mounts) {
-    CLOCHE_CHECK(check("a mount's source", mount.source));
-    CLOCHE_CHECK(check("a mount's target", mount.target));
+    CLOCHE_CHECK(check("the source of a mount", mount.source));
+    CLOCHE_CHECK(check("the target of a mount", mount.target));
   }
   for (const auto& [key, value] : spec.labels) {
     CLOCHE_CHECK(check("a label", key));
@@ -92,11 +94,10 @@ class OciBackend final : public Backend {
     if (!made) co_return fail(std::move(made).error().at("create sandbox"));
     if (cancellation.cancelled() != asio::cancellation_type::none) {
       auto undo = [host = host_, id = made->record.id.value]() -> Status {
-        return oci::remove_sandbox(*host, id, Deadline::after(30s));
+        oci::remove_or_note(*host, id, Deadline::after(30s));
+        return {};
       };
-      const Status removed = co_await oci::run_blocking_to_the_end(pool_, std::move(undo));
-      if (!removed)
-        log::error("sandbox {} could not be taken back: {}", made->record.id.value, removed.error().message);
+      [[maybe_unused]] auto undone = co_await oci::run_blocking_to_the_end(pool_, std::move(undo));
       co_return fail(ErrorCode::cancelled, "create sandbox: cancelled");
     }
     co_return oci::create_oci_enclosure(executor_, pool_, host_, std::move(*made));
@@ -112,6 +113,18 @@ class OciBackend final : public Backend {
     for (MadeSandbox& each : *found)
       enclosures.push_back(oci::create_oci_enclosure(executor_, pool_, host_, std::move(each)));
     co_return enclosures;
+  }
+
+  std::vector<Unremoved> unremoved() const override { return host_->unremoved().all(); }
+
+  Task<> retry_removals() override {
+    for (const std::string& id : host_->unremoved().due(Deadline::Clock::now())) {
+      auto work = [host = host_, id]() -> Status {
+        oci::remove_or_note(*host, id, Deadline::after(retry_patience));
+        return {};
+      };
+      [[maybe_unused]] auto tried = co_await run_blocking(pool_, std::move(work));
+    }
   }
 
   Task<std::vector<Finding>> examine(Deadline deadline) override {

@@ -13,6 +13,11 @@ class OciEnclosure final : public Enclosure {
         host_(std::move(host)),
         record_(std::move(made.record)),
         channel_(std::move(executor), std::move(made.ends)) {}
+  ~OciEnclosure() override {
+    if (!resists_because_.empty()) {
+      host_->unremoved().failed(record_.id.value, resists_because_, Deadline::Clock::now());
+    }
+  }
 
   const SandboxId& id() const override { return record_.id; }
   const SandboxSpec& spec() const override { return record_.spec; }
@@ -58,7 +63,11 @@ class OciEnclosure final : public Enclosure {
       return remove_sandbox(*host, id, deadline);
     };
     Status removed = co_await run_blocking_to_the_end(pool_, std::move(work));
-    if (!removed) co_return fail(std::move(removed).error().at("destroy sandbox " + record_.id.value));
+    if (!removed) {
+      resists_because_ = removed.error().message;
+      co_return fail(std::move(removed).error().at("destroy sandbox " + record_.id.value));
+    }
+    resists_because_.clear();
     destroyed_ = true;
     channel_.close();
     co_return Status{};
@@ -85,6 +94,7 @@ class OciEnclosure final : public Enclosure {
   SandboxRecord record_;
   FifoChannel channel_;
   bool destroyed_ = false;
+  std::string resists_because_;  // the last destroy() failed
 };
 
 }  // namespace

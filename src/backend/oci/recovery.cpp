@@ -1,6 +1,7 @@
 #include "backend/oci/recovery.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "backend/oci/files.hpp"
 #include "core/fault_point.hpp"
@@ -9,6 +10,13 @@
 namespace cloche::oci {
 
 namespace {
+
+using namespace std::chrono_literals;
+
+// For one sandbox, and for all together, before it is left to later tries. The dead go in milliseconds.
+constexpr auto time_for_one = 5s;
+constexpr auto time_for_all = 30s;
+constexpr auto least_time = 100ms;
 
 bool is_kept_by_another(const SandboxRecord& record, const Host& host) {
   return record.boot == host.boot() && record.keeper != identify_self() && is_alive(record.keeper);
@@ -26,7 +34,7 @@ Result<MadeSandbox> meet_again(const Host& host, SandboxRecord record) {
   CLOCHE_TRY(met.ends, open_server_ends(files.to_agent, files.from_agent));
   record.keeper = identify_self();
   CLOCHE_CHECK(write_record(files.record, record));
-  fault_point("backend.recover.met");
+  fault_point<"backend.recover.met">();
   met.record = std::move(record);
   return met;
 }
@@ -48,48 +56,57 @@ Result<std::vector<std::string>> orphans(const Host& host) {
   return ids;
 }
 
+// One that resists must not cost the others, nor the start of a server: each has some seconds, and all together as many
+// as a start can take. What is left is tried again beside everything else.
+void remove_all(Host& host, const std::vector<std::string>& ids, Deadline deadline) {
+  const Deadline all = Deadline::after(time_for_all).sooner(deadline);
+  for (const std::string& id : ids) {
+    const auto patience = std::clamp<Deadline::Clock::duration>(all.left(), least_time, time_for_one);
+    remove_or_note(host, id, Deadline::after(patience));
+  }
+}
+
+// The sandbox, if it is alive and can be reached. Ids of those that are to be removed are added to `dead`.
+std::optional<MadeSandbox> meet_or_list(const Host& host, const std::string& id, std::vector<std::string>& dead) {
+  auto record = read_record(host.files_of(id).record);
+  if (!record || record->id.value != id) {
+    dead.push_back(id);
+    return std::nullopt;
+  }
+  if (!record->owner.empty() && record->owner != host.options().instance.value) {
+    log::warn("recover: sandbox {} belongs to {} and is left alone", id, record->owner);
+    return std::nullopt;
+  }
+  if (is_kept_by_another(*record, host)) {
+    log::warn("recover: sandbox {} is kept by process {}, which is alive, and is left alone", id, record->keeper.pid);
+    return std::nullopt;
+  }
+  if (is_living(*record, host)) {
+    auto met = meet_again(host, std::move(*record));
+    if (met) return std::move(*met);
+    log::warn("recover: sandbox {} lives but cannot be reached: {}", id, met.error().message);
+  }
+  dead.push_back(id);
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result<std::vector<MadeSandbox>> recover_sandboxes(Host& host, const Watch& watch) {
   if (!host.cgroups()) return fail(host.cgroups().error());
-  std::vector<MadeSandbox> living;
-  Status trouble;
-  const auto remove = [&](const std::string& id) {
-    const Status removed = remove_sandbox(host, id, watch.deadline());
-    if (!removed) {
-      log::error("recover: sandbox {}: {}", id, removed.error().message);
-      if (trouble) trouble = removed;
-    }
-  };
   CLOCHE_TRY(const auto ids, journalled(host));
+  std::vector<MadeSandbox> living;
+  std::vector<std::string> dead;
+  // The living first: they do not wait for what has to be removed.
   for (const std::string& id : ids) {
-    CLOCHE_CHECK(watch.check("recover"));
-    auto record = read_record(host.files_of(id).record);
-    if (record && record->id.value == id) {
-      if (!record->owner.empty() && record->owner != host.options().instance.value) {
-        log::warn("recover: sandbox {} belongs to {} and is left alone", id, record->owner);
-        continue;
-      }
-      if (is_kept_by_another(*record, host)) {
-        log::warn("recover: sandbox {} is kept by process {}, which is alive, and is left alone", id,
-                  record->keeper.pid);
-        continue;
-      }
-      if (is_living(*record, host)) {
-        auto met = meet_again(host, std::move(*record));
-        if (met) {
-          living.push_back(std::move(*met));
-          continue;
-        }
-        log::warn("recover: sandbox {} lives but cannot be reached: {}", id, met.error().message);
-      }
-    }
-    remove(id);
+    if (auto met = meet_or_list(host, id, dead)) living.push_back(std::move(*met));
   }
-  CLOCHE_TRY(const auto left, orphans(host));
-  for (const std::string& id : left) remove(id);
-  // One that resists must not cost the others: it is tried again next time.
-  if (!trouble && living.empty()) return fail(std::move(trouble).error().at("recover"));
+  if (auto left = orphans(host)) {
+    dead.insert(dead.end(), left->begin(), left->end());
+  } else {
+    log::error("recover: what belongs to no sandbox is not looked for: {}", left.error().message);
+  }
+  remove_all(host, dead, watch.deadline());
   return living;
 }
 

@@ -13,7 +13,7 @@ namespace cloche::oci {
 // Living sandboxes come back with their channels opened again. Half-made, half-removed and dead ones are removed, and
 // so are cgroups and uid ranges that carry this instance's id and belong to no sandbox. What carries another id is
 // never touched: the id is random and has one holder, so what carries it was made by an earlier process of this
-// instance.
+// instance. What cannot be removed within some seconds is in host.unremoved() afterwards.
 Result<std::vector<MadeSandbox>> recover_sandboxes(Host& host, const Watch& watch);
 
 }  // namespace cloche::oci

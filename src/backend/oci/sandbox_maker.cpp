@@ -20,6 +20,7 @@
 #include "backend/oci/root_skeleton.hpp"
 #include "backend/oci/subprocess.hpp"
 #include "backend/oci/user_namespace.hpp"
+#include "core/exceptions.hpp"
 #include "core/fault_point.hpp"
 #include "core/log.hpp"
 
@@ -46,10 +47,7 @@ class Undo {
   Undo(const Undo&) = delete;
   Undo& operator=(const Undo&) = delete;
   ~Undo() {
-    if (kept_) return;
-    if (const Status removed = remove_sandbox(host_, id_, Deadline::after(time_to_undo)); !removed) {
-      log::error("sandbox {} could not be taken back: {}", id_, removed.error().message);
-    }
+    if (!kept_) remove_or_note(host_, id_, Deadline::after(time_to_undo));
   }
   void keep() { kept_ = true; }
 
@@ -94,9 +92,9 @@ class Making {
     Undo undo(host_, record_.id.value);
     // The directory alone is a journal already: one without a record is removed, with all that bears its name.
     CLOCHE_CHECK(make_sandbox_directory(host_, files_));
-    fault_point("backend.make.directory");
+    fault_point<"backend.make.directory">();
     CLOCHE_TRY(parts.uids, host_.uids().claim(record_.id.value));
-    fault_point("backend.make.uids");
+    fault_point<"backend.make.uids">();
     record_.uid_slot = parts.uids.slot;
     CLOCHE_CHECK(write_record(files_.record, record_));
     CLOCHE_TRY(const std::optional<UserNamespace> users, make_user_namespace(parts));
@@ -105,12 +103,12 @@ class Making {
 
     const Cgroup cgroup = host_.cgroups()->at(record_.id.value);
     CLOCHE_CHECK(cgroup.create());
-    fault_point("backend.make.cgroup");
+    fault_point<"backend.make.cgroup">();
     CLOCHE_CHECK(cgroup.set_limits(limits_while_starting(limits)));
     CLOCHE_CHECK(watch_.check("create sandbox"));
     MadeSandbox made;
     CLOCHE_TRY(made.ends, start(cgroup));
-    fault_point("backend.make.started");
+    fault_point<"backend.make.started">();
     CLOCHE_CHECK(cgroup.set_limits(limits));
     cgroup.restart_peak();
     record_.state = SandboxRecord::State::running;
@@ -288,24 +286,28 @@ Status try_to_remove(Host& host, const std::string& id, Deadline deadline) {
   const SandboxFiles files = host.files_of(id);
   auto record = read_record(files.record);
   if (record) {
-    record->state = SandboxRecord::State::destroying;
-    (void)write_record(files.record, *record);
-    fault_point("backend.remove.journalled");
+    // Once: the age of the file tells how long the sandbox has resisted.
+    if (record->state != SandboxRecord::State::destroying) {
+      record->state = SandboxRecord::State::destroying;
+      (void)write_record(files.record, *record);
+    }
+    fault_point<"backend.remove.journalled">();
     if (record->boot == host.boot()) kill_process(record->first);
   }
+  CLOCHE_CHECK(fallible_point<"backend.remove.kill">(deadline));
   if (host.cgroups()) {
     const Cgroup cgroup = host.cgroups()->at(id);
     CLOCHE_CHECK(cgroup.kill_all(deadline));
-    fault_point("backend.remove.killed");
+    fault_point<"backend.remove.killed">();
     CLOCHE_CHECK(cgroup.remove(deadline));
-    fault_point("backend.remove.cgroup");
+    fault_point<"backend.remove.cgroup">();
   }
   if (record && record->uid_slot) {
     CLOCHE_CHECK(host.uids().release(UidRange{*record->uid_slot}, id));
   } else {
     CLOCHE_CHECK(release_unknown_uids(host, id));
   }
-  fault_point("backend.remove.uids");
+  fault_point<"backend.remove.uids">();
   // The journal goes last: until then `recover` finds what is left.
   CLOCHE_CHECK(remove_tree(files.directory));
   if (::rmdir(host.sandboxes_directory().c_str()) == 0) ::rmdir(host.instance_directory().c_str());
@@ -322,6 +324,21 @@ Status remove_sandbox(Host& host, const std::string& id, Deadline deadline) {
     if (!is_short || deadline.passed()) return removed;
     std::this_thread::sleep_for(between_tries);
   }
+}
+
+void remove_or_note(Host& host, const std::string& id, Deadline deadline) {
+  Status removed;
+  try {
+    removed = remove_sandbox(host, id, deadline);
+  } catch (...) {
+    removed = fail(to_error("remove sandbox " + id, std::current_exception()));
+  }
+  if (removed) {
+    host.unremoved().removed(id);
+    return;
+  }
+  log::error("sandbox {} could not be removed and is retried later: {}", id, removed.error().message);
+  host.unremoved().failed(id, removed.error().message, Deadline::Clock::now());
 }
 
 }  // namespace cloche::oci

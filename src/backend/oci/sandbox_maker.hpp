@@ -31,6 +31,8 @@ Result<MadeSandbox> make_sandbox(Host& host, const SandboxSpec& spec, const Runt
 
 // Ends and removes all that this id names. What is left past the deadline is in the error, and the journal stays.
 Status remove_sandbox(Host& host, const std::string& id, Deadline deadline);
+// The same for one that no one else will try to remove: a failure is logged, and noted for a later try.
+void remove_or_note(Host& host, const std::string& id, Deadline deadline);
 
 // What the cgroup is told for a caller's limits. unsupported when the runtime itself needs more.
 Result<CgroupLimits> cgroup_limits_for(const Limits& limits, const RuntimeTraits& traits);

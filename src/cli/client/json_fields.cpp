@@ -2,7 +2,7 @@
 
 #include <boost/json/array.hpp>
 
-#include "api/json_object.hpp"
+#include "core/base64.hpp"
 
 namespace cloche::cli {
 
@@ -39,7 +39,7 @@ std::vector<json::object> objects_in(const json::value& value, std::string_view 
 
 std::string bytes_in(const json::object& object, std::string_view name) {
   const std::string encoded = text_in(object, std::string(name) + "_base64");
-  if (auto decoded = api::decode_base64(encoded); decoded && !encoded.empty()) return std::move(*decoded);
+  if (auto decoded = decode_base64(encoded); decoded && !encoded.empty()) return std::move(*decoded);
   return text_in(object, name);
 }
 

@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "api/json_object.hpp"
+#include "core/base64.hpp"
 #include "http/grammar.hpp"
 
 namespace cloche::cli {
@@ -33,12 +33,12 @@ std::string websocket_accept(std::string_view key) {
   unsigned size = 0;
   ::EVP_Digest(text.data(), text.size(), reinterpret_cast<unsigned char*>(digest.data()), &size, ::EVP_sha1(), nullptr);
   digest.resize(size);
-  return api::encode_base64(digest);
+  return encode_base64(digest);
 }
 
 Task<Result<std::unique_ptr<WebSocket>>> WebSocket::open(Service& service, std::string target, Deadline deadline) {
   CLOCHE_CO_TRY(const auto nonce, random_bytes<16>());
-  const std::string key = api::encode_base64(std::string_view(nonce.data(), nonce.size()));
+  const std::string key = encode_base64(std::string_view(nonce.data(), nonce.size()));
   http::Request request;
   request.method = "GET";
   request.target = std::move(target);

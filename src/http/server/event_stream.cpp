@@ -1,8 +1,8 @@
 #include "http/server/event_stream.hpp"
 
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <variant>
 
+#include "core/first_of.hpp"
 #include "core/shielded.hpp"
 
 namespace cloche::http {
@@ -37,21 +37,6 @@ Task<> EventStream::beat(std::chrono::steady_clock::duration every) {
   }
 }
 
-namespace {
-
-// Never throws, so that the heartbeat does not go on alone.
-Task<Status> run_body(const std::function<Task<Status>(EventStream&)>& body, EventStream& stream,
-                      std::exception_ptr& thrown) {
-  try {
-    co_return co_await body(stream);
-  } catch (...) {
-    thrown = std::current_exception();
-  }
-  co_return Status{};
-}
-
-}  // namespace
-
 Task<Status> serve_events(Exchange& exchange, std::function<Task<Status>(EventStream&)> body,
                           std::chrono::steady_clock::duration heartbeat_every) {
   Fields fields;
@@ -61,10 +46,7 @@ Task<Status> serve_events(Exchange& exchange, std::function<Task<Status>(EventSt
   CLOCHE_CO_CHECK(co_await exchange.begin(200, std::move(fields)));
   const auto executor = co_await asio::this_coro::executor;
   EventStream stream(exchange, executor);
-  using asio::experimental::awaitable_operators::operator||;
-  std::exception_ptr thrown;
-  auto ended = co_await (run_body(body, stream, thrown) || stream.beat(heartbeat_every));
-  if (thrown) std::rethrow_exception(thrown);
+  auto ended = co_await first_of(body(stream), stream.beat(heartbeat_every));
   CLOCHE_CO_CHECK(std::move(std::get<0>(ended)));
   co_return co_await exchange.end();
 }

@@ -1,8 +1,10 @@
 #include "http/server/server.hpp"
 
-#include <boost/asio/experimental/awaitable_operators.hpp>
 
 #include "core/event.hpp"
+#include "core/exceptions.hpp"
+#include "core/fault_point.hpp"
+#include "core/first_of.hpp"
 #include "core/ids.hpp"
 #include "core/log.hpp"
 #include "core/shielded.hpp"
@@ -58,7 +60,13 @@ struct Server::Impl {
     for (;;) {
       auto arrival = co_await listener.accept();
       if (arrival) {
-        let_in(std::move(*arrival));
+        // One client that cannot be served must not be the last one that is let in.
+        try {
+          fault_point<"http.accept">();
+          let_in(std::move(*arrival));
+        } catch (...) {
+          [[maybe_unused]] const Error logged = to_error("accept", std::current_exception());
+        }
         continue;
       }
       if (arrival.error().code == ErrorCode::cancelled) co_return;
@@ -76,7 +84,7 @@ struct Server::Impl {
     const auto shared = std::make_shared<Arrival>(std::move(arrival));
     const bool has_room = state->counts.open_connections < state->options.limits.connections;
     if (has_room || ServerConnection::make_room(*state)) {
-      // Counted from here on: its task starts a little later.
+      // Counted until the last of its tasks has ended.
       auto counted = std::make_shared<Counted>(state);
       if (shared->stream) {
         clients.spawn("connection", [this, shared, counted] { return serve(shared); });
@@ -136,8 +144,7 @@ struct Server::Impl {
     co_await doors.shut_down();
     co_await greeted.shut_down();
     co_await leaving.shut_down();
-    using asio::experimental::awaitable_operators::operator||;
-    if (!hastened) co_await (clients.join() || hurry.wait(deadline));
+    if (!hastened) co_await first_of(clients.join(), hurry.wait(deadline));
     co_await clients.shut_down();
     listeners.clear();
   }

@@ -1,7 +1,7 @@
 #include "http/server/server_connection.hpp"
 
-#include <boost/asio/experimental/awaitable_operators.hpp>
 
+#include "core/first_of.hpp"
 #include "core/ids.hpp"
 #include "core/log.hpp"
 
@@ -119,8 +119,7 @@ bool ServerConnection::make_room(ServerState& state) {
 }
 
 Task<> ServerConnection::run() {
-  using asio::experimental::awaitable_operators::operator||;
-  co_await (serve() || watch());
+  co_await first_of(serve(), watch());
 }
 
 Task<> ServerConnection::serve() {

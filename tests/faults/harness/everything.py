@@ -1,0 +1,83 @@
+"""All that a client can do with a server, once; and the steps at which a server of a build with tests can be made to
+fail."""
+import base64
+import contextlib
+import os
+import socket
+import subprocess
+import time
+
+from .served import program
+
+
+def fault_points():
+    """Names of all, as the program tells them."""
+    listed = subprocess.run([program(), "fault-points"], capture_output=True, text=True, timeout=60, check=True).stdout
+    return [line.split()[0] for line in listed.splitlines()]
+
+
+def leave_something(server):
+    """A server with a session that counts, and a lease that no one will remember, killed."""
+    server.start().wait_until_ready()
+    assert server.write("kept", "a/file", "all of it").status == 200
+    assert server.bash("kept", "echo on; exec sleep 1000", background=True).status == 202
+    assert server.call("POST", "/sandboxes/python").status == 200
+    end = time.monotonic() + 30
+    while server.stats("session")["idle"] == 0 and time.monotonic() < end:
+        time.sleep(0.02)
+    server.kill()
+
+
+def terminal(server, session, command, seconds=30):
+    """The status of the answer, once the terminal has been closed by the server. 0 where nothing came, -1 where it was
+    not closed."""
+    key = base64.b64encode(os.urandom(16)).decode()
+    with contextlib.closing(socket.socket(socket.AF_UNIX)) as line:
+        line.settimeout(seconds)
+        try:
+            line.connect(server.socket)
+            line.sendall((f"GET /sessions/default/{session}/terminal?command={command} HTTP/1.1\r\nHost: localhost\r\n"
+                          "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+                          f"Sec-WebSocket-Key: {key}\r\n\r\n").encode())
+            said = b""
+            while piece := line.recv(65536):
+                said += piece
+                if b"\x88" in said.partition(b"\r\n\r\n")[2] or (b" 101 " not in said[:20] and b"\r\n\r\n" in said):
+                    break
+        except TimeoutError:
+            return -1
+        except OSError:
+            return 0
+    return int(said.split()[1]) if said else 0
+
+
+def go_through_everything(server):
+    """Does all of it, whatever the answers are, and gives them by what was asked."""
+    answers = {}
+
+    def ask(name, method, target, body=None, **options):
+        answers[name] = server.call(method, target, body, timeout=45, **options)
+        return answers[name]
+
+    ask("write", "POST", "/write", {"session_id": "made", "path": "file", "content": "x"})
+    ask("run", "POST", "/execute", {"session_id": "made", "code": "open('made', 'w').write('x'); print(1)",
+                                    "stdin": "some input"})
+    ask("context", "POST", "/execute", {"session_id": "made", "code": "1 + 1", "context": "c"})
+    ask("close context", "DELETE", "/sessions/default/made/contexts/c")
+    ask("events", "POST", "/bash", {"session_id": "made", "command": "echo one; echo two"},
+        headers={"Accept": "text/event-stream"})
+    ask("background", "POST", "/bash", {"session_id": "made", "background": True,
+                                        "command": "exec python3 -m http.server --bind 127.0.0.1 8000"})
+    end = time.monotonic() + 15
+    while ask("proxy", "GET", "/sessions/default/made/proxy/8000/").status == 502 and time.monotonic() < end:
+        time.sleep(0.1)
+    answers["terminal"] = terminal(server, "made", "echo+hi")
+    for way in ("", "/destroy"):
+        lent = ask("lend" + way, "POST", "/sandboxes/python")
+        if lent.status == 200:
+            ask("work in lease" + way, "POST", f"/sandboxes/{lent['sandbox_id']}/run", {"command": "echo on"})
+            ask("end lease" + way, "DELETE", f"/sandboxes/{lent['sandbox_id']}{way}")
+    ask("judge", "POST", "/api/v1/execute", {"language": "python", "code": "print(input())",
+                                             "test_cases": [{"input": "1", "expected_output": "1"}]})
+    ask("end session", "DELETE", "/sessions/default/made?mode=cut")
+    return answers
