@@ -75,7 +75,7 @@ def test_second_holder_of_a_state_directory__is_refused_whatever_its_run_directo
     second = serve(CRUN, instance=first.instance, state_dir=first.state_dir)
     second.start()
     assert second.wait() == 70
-    assert f"is held by process {first.pid}" in second.log() and "choose another" in second.log()
+    assert f"is in use by process {first.pid}" in second.log() and "choose another" in second.log()
     assert keeps_its_session(first)
     second.process = None
 

@@ -147,7 +147,7 @@ def test_two_restarts_at_once__the_second_says_who_has_the_instance(serve):
     began = time.monotonic()
     second.start()
     assert second.wait() == 70 and time.monotonic() - began < 20
-    assert f"instance '{server.instance}' of the state directory {server.state_dir} is held by process {server.pid}" in second.log()
+    assert f"instance '{server.instance}' of the state directory {server.state_dir} is in use by process {server.pid}" in second.log()
     assert "stop that process, or choose another `instance` or `state_dir`" in second.log()
     assert server.read("s", "file").status == 200
     second.process = None

@@ -197,7 +197,7 @@ TEST_F(Managers, TwoManagersOfOneInstance_TheSecondIsRefused) {
     Manager second(named);
     FAIL() << "two manage one instance";
   } catch (const SandboxError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("is held by process"));
+    EXPECT_THAT(error.what(), HasSubstr("is in use by process"));
   }
   EXPECT_TRUE(manager.acquire("box").give_back());
 }

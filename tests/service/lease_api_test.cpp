@@ -152,7 +152,7 @@ TEST_P(LeaseApi, BadInput_IsA4xxThatSaysWhat) {
       EXPECT_EQ(without.status, 422u);
       EXPECT_THAT(without.text("detail"), HasSubstr("Unsupported language: ru"));
       EXPECT_THAT(without.text("detail"), HasSubstr("c, cpp, python"));
-      EXPECT_THAT(without.text("detail"), HasSubstr("adds a profile `ru"));
+      EXPECT_THAT(without.text("detail"), HasSubstr("configure a profile `ru"));
     }
     auto wrong = co_await call("POST", run, R"json({"command": 7})json");
     EXPECT_EQ(wrong.status, 422u);
