@@ -38,6 +38,7 @@ struct PoolOptions {
   AtLimit at_limit = AtLimit::wait;                    ///< The default for claims.
   std::chrono::milliseconds wait_timeout{30'000};      ///< How long a claim waits.
   std::uint32_t max_waiting = 1000;  ///< The limit of waiting claims. Further claims fail immediately.
+
   /// The time after which a sandbox that cannot be reset is destroyed.
   std::chrono::milliseconds reset_timeout{5'000};
   std::chrono::milliseconds health_interval{15'000};  ///< The interval between health checks of an idle sandbox.

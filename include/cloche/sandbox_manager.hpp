@@ -48,6 +48,7 @@ struct ShellResult {
   std::string out;    ///< What it wrote to stdout.
   std::string err;    ///< What it wrote to stderr.
   int exit_code = 0;  ///< The exit code, as in the shell.
+
   /// Why the command did not end by itself: the memory limit, too much output, or the loss of the shell.
   std::string reason;
   bool truncated = false;  ///< True if the output is incomplete.
@@ -71,6 +72,7 @@ class CLOCHE_API CommandTimeoutError : public SandboxTimeoutError {
 struct CopyReport {
   std::uint64_t files = 0;  ///< The number of files.
   Bytes bytes;              ///< The total size.
+
   /// Entries that are neither files nor directories. Symbolic links are not followed.
   std::vector<std::string> left_out;
 };

@@ -63,7 +63,8 @@ Result<std::unique_ptr<Manager>> Manager::create(Executor executor, Backend& bac
   }
   for (const auto& [alias, name] : options.aliases) {
     if (!names.contains(name)) {
-      return fail(ErrorCode::not_found, "'" + alias + "' stands for the profile '" + name + "', which there is not");
+      return fail(ErrorCode::not_found,
+                  "the alias '" + alias + "' names the profile '" + name + "', which does not exist");
     }
   }
   return std::unique_ptr<Manager>(

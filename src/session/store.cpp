@@ -34,7 +34,8 @@ Error ending_error(const SessionKey& key) {
 }
 
 Error lost_error(const Session& session, const std::string& why) {
-  return {ErrorCode::sandbox_lost, name_of(session.key()) + " was lost: " + why + "; end it, or make it anew"};
+  return {ErrorCode::sandbox_lost,
+          name_of(session.key()) + " was lost: " + why + "; end the session or create it again"};
 }
 
 }  // namespace
