@@ -35,7 +35,7 @@ std::string describe(const std::exception_ptr& error) {
   } catch (const std::exception& e) {
     return e.what();
   } catch (...) {
-    return "something that is no std::exception";
+    return "an unknown exception";
   }
 }
 

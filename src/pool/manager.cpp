@@ -32,7 +32,7 @@ std::string shown(std::string name) {
 }
 
 std::unexpected<Error> no_pool(const std::string& name, const std::string& there_are) {
-  return fail(ErrorCode::not_found, "there is no pool for '" + shown(name) + "'; there are: " + there_are);
+  return fail(ErrorCode::not_found, "no pool for '" + shown(name) + "'; known pools: " + there_are);
 }
 
 // All that decides whether a sandbox can be made at all.
@@ -55,10 +55,10 @@ Result<std::unique_ptr<Manager>> Manager::create(Executor executor, Backend& bac
     if (auto known = secrets.check(profile.secrets); !known) {
       return fail(ErrorCode::invalid_argument,
                   "profile '" + profile.name + "': " + known.error().message +
-                      "; put it under `secrets`, such as {env: NAME} for a variable of the environment");
+                      "; add it to `secrets`, for example as {env: NAME} for an environment variable");
     }
     if (names[profile.name]++ > 0) {
-      return fail(ErrorCode::already_exists, "two profiles are called '" + profile.name + "'");
+      return fail(ErrorCode::already_exists, "duplicate profile name '" + profile.name + "'");
     }
   }
   for (const auto& [alias, name] : options.aliases) {
@@ -96,7 +96,7 @@ Manager::Manager(Executor executor, Backend& backend, std::unique_ptr<Journal> j
 Manager::~Manager() = default;
 
 Task<Status> Manager::start(Deadline deadline) {
-  if (phase_ != Phase::made) co_return fail(ErrorCode::already_exists, "the pools were started already");
+  if (phase_ != Phase::made) co_return fail(ErrorCode::already_exists, "the pools are already started");
   auto recovered = co_await recover(deadline);
   if (!recovered) co_return fail(std::move(recovered).error().at("start pools"));
   phase_ = Phase::running;
@@ -111,7 +111,7 @@ Task<Status> Manager::wait_for_engine(Deadline deadline) {
   for (;;) {
     auto reached = co_await backend_.reach(latest);
     if (reached || latest.passed()) co_return reached;
-    log::warn("{}; trying again", reached.error().message);
+    log::warn("{}; retrying", reached.error().message);
     co_await pause_for(check_interval);
   }
 }
@@ -127,7 +127,7 @@ Task<Status> Manager::prove(Deadline deadline) {
     SandboxSpec spec = profile.sandbox;
     auto possible = co_await backend_.prove(std::move(spec), deadline);
     if (possible) continue;
-    Error why = std::move(possible).error().at("no sandbox of profile '" + profile.name + "' can be made");
+    Error why = std::move(possible).error().at("no sandbox of profile '" + profile.name + "' can be created");
     if (why.code != ErrorCode::unavailable) why.code = ErrorCode::unsupported;  // on this host, as it is
     co_return fail(std::move(why));
   }
@@ -187,7 +187,7 @@ Task<Status> Manager::meet_again(std::unique_ptr<Enclosure>& enclosure, const Jo
       co_return Status{};
     }
   }
-  log::info("sandbox {} ({}) was left by an earlier process, and is removed", enclosure->spec().name,
+  log::info("sandbox {} ({}) was left by an earlier process and is removed", enclosure->spec().name,
             enclosure->id().value);
   co_await destroy_left(std::exchange(enclosure, nullptr));
   co_return Status{};
@@ -287,7 +287,7 @@ std::string Manager::names_for(const std::string& tenant) const {
 
 Task<Result<Lease>> Manager::acquire(std::string name, ClaimOptions options, Deadline deadline) {
   CLOCHE_CO_TRY(const auto pool, find_for(options.tenant, name));
-  if (phase_ == Phase::made) co_return fail(ErrorCode::unavailable, "the pools were not started yet");
+  if (phase_ == Phase::made) co_return fail(ErrorCode::unavailable, "the pools are not started yet");
   auto lease = co_await pool->claim(std::move(options), deadline);
   co_return lease;
 }

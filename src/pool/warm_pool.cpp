@@ -109,7 +109,7 @@ Task<> WarmPool::adopt(std::unique_ptr<Enclosure> enclosure, JournalEntry entry)
     taken = co_await keep_if(std::move(*taken), std::move(step));
   }
   if (!taken) {
-    log::warn("pool {}: {} was there before, and was removed: {}", profile_.name, entry.name, taken.error().message);
+    log::warn("pool {}: {} of an earlier process was removed: {}", profile_.name, entry.name, taken.error().message);
     note(surroundings_.journal.forget(entry.name), entry.name);
     co_return;
   }
@@ -212,7 +212,7 @@ Error WarmPool::refusal_of_binding(Error error) const {
                           error.code == ErrorCode::limit_reached || error.code == ErrorCode::unsupported;
   if (is_callers || surroundings_.callers == Callers::trusted) return std::move(error).at("claim");
   log::warn("pool {}: claim: {}", profile_.name, error.message);
-  error.message = "a sandbox of profile '" + profile_.name + "' could not be prepared; the server's log says why";
+  error.message = "a sandbox of profile '" + profile_.name + "' could not be prepared; see the server log";
   return error;
 }
 
@@ -251,7 +251,7 @@ Result<Binding> WarmPool::binding_of(const ClaimOptions& options) const {
   if (!binding.work_dir.starts_with('/')) binding.work_dir = spec.work_dir + "/" + binding.work_dir;
   if (!is_clean_absolute_path(binding.work_dir)) {
     return fail(ErrorCode::invalid_argument,
-                "a work directory is a path without '..', '.', NUL or empty parts: '" + options.work_dir + "'");
+                "a work directory must be a path without '..', '.', NUL or empty parts: '" + options.work_dir + "'");
   }
   return binding;
 }
@@ -363,15 +363,15 @@ void WarmPool::on_refuse(const Refuse& refuse) {
   switch (refuse.reason) {
     case RefuseReason::at_limit:
       error = {ErrorCode::limit_reached, "no sandbox of profile '" + profile_.name + "' is free: " + figures() +
-                                             "; give one back, raise scale_limit, or wait (at_limit: wait)"};
+                                             "; release one, raise scale_limit, or wait (at_limit: wait)"};
       break;
     case RefuseReason::tenant_limit:
       error = {ErrorCode::limit_reached,
-               fmt::format("the tenant has its {} sandboxes of profile '{}' (tenant_limit); give one back",
+               fmt::format("the tenant has {} sandboxes of profile '{}', which is its tenant_limit; release one",
                            policy_.tenant_limit(), profile_.name)};
       break;
     case RefuseReason::queue_full:
-      error = {ErrorCode::limit_reached, "too many wait for a sandbox of profile '" + profile_.name +
+      error = {ErrorCode::limit_reached, "too many claims are waiting for a sandbox of profile '" + profile_.name +
                                              "': " + figures() +
                                              fmt::format(", max_waiting {}", policy_.options().max_waiting)};
       break;
@@ -383,7 +383,7 @@ void WarmPool::on_refuse(const Refuse& refuse) {
       break;
     case RefuseReason::backing_off:
       error = refusal_of_making(last_make_error_, profile_.name, surroundings_.callers);
-      error.message += fmt::format(" (tried again in {} s)", seconds_until(policy_.tries_again_at()));
+      error.message += fmt::format(" (retrying in {} s)", seconds_until(policy_.tries_again_at()));
       break;
   }
   waiter->second->refuse(std::move(error));
@@ -406,7 +406,7 @@ Task<> WarmPool::make(SlotId slot, Urgency urgency) {
     policy_.make_failed(slot, now());
     if (counts) {
       ++counted_.create_failures;
-      log::error("pool {}: a sandbox could not be made (next try in {} s): {}", profile_.name,
+      log::error("pool {}: cannot create a sandbox (next attempt in {} s): {}", profile_.name,
                  seconds_until(policy_.tries_again_at()), last_make_error_.message);
     }
   }
@@ -453,7 +453,7 @@ void WarmPool::on_death(SlotId slot) {
   if (room == rooms_.end() || !state || *state == SlotState::removing) return;
   ++counted_.lost;
   const auto why = room->second.sandbox->lost();
-  log::warn("pool {}: {} died: {}", profile_.name, room->second.name, why ? why->message : "it does not answer");
+  log::warn("pool {}: {} died: {}", profile_.name, room->second.name, why ? why->message : "it does not respond");
   policy_.died(slot, now());
   act();
 }
@@ -496,19 +496,19 @@ Task<Status> WarmPool::make_clean(LiveSandbox& sandbox, bool limits_bound) {
 Task<> WarmPool::remove(SlotId slot, RemoveReason reason) {
   const std::string name = rooms_.at(slot).name;
   const auto sandbox = rooms_.at(slot).sandbox;
-  log::debug("pool {}: {} goes: {}", profile_.name, name, to_string(reason));
+  log::debug("pool {}: {} is removed: {}", profile_.name, name, to_string(reason));
   if (reason == RemoveReason::lent_too_long) {
     ++counted_.revoked;
-    log::warn("pool {}: {} was lent for longer than running_timeout allows", profile_.name, name);
+    log::warn("pool {}: {} was in use for longer than running_timeout", profile_.name, name);
   }
-  sandbox->cut_off({ErrorCode::sandbox_lost, "the sandbox was taken back: " + std::string(to_string(reason))});
+  sandbox->cut_off({ErrorCode::sandbox_lost, "the sandbox was revoked: " + std::string(to_string(reason))});
   std::uint32_t tries = 0;
   for (std::chrono::seconds pause{1};; pause = std::min(pause * 2, longest_pause_between_removals)) {
     auto work = [&] { return try_to_remove(name, sandbox, tries); };
     auto gone = co_await attempted("pool " + profile_.name + ": remove " + name, std::move(work));
     if (gone) break;
     if (gone.error().code == ErrorCode::cancelled) co_return;  // it is left to the next start
-    log::error("pool {}: {} is still there and is tried again: {}", profile_.name, name, gone.error().message);
+    log::error("pool {}: cannot remove {}; retrying: {}", profile_.name, name, gone.error().message);
     const Time since = tries == 0 ? now() : rooms_.at(slot).unremoved->since;
     rooms_.at(slot).unremoved = Unremoved{name, gone.error().message, ++tries, since};
     co_await pause_for(pause);
@@ -551,7 +551,7 @@ std::string WarmPool::next_name() {
 
 std::string WarmPool::figures() const {
   const Counts& counts = policy_.counts();
-  return fmt::format("{} of {} lent, {} idle, {} waiting (pool_size {}, scale_limit {})", counts.lent, counts.total(),
+  return fmt::format("{} of {} in use, {} idle, {} waiting (pool_size {}, scale_limit {})", counts.lent, counts.total(),
                      counts.idle, policy_.waiting(), policy_.options().pool_size, policy_.options().scale_limit);
 }
 

@@ -37,7 +37,7 @@ Task<bool> WarmPool::answers(SlotId slot, Policy::Term term) {
     if (const auto room = rooms_.find(slot); room != rooms_.end()) room->second.looked_at = now();
     co_return true;
   }
-  log::warn("pool {}: {} did not answer when it was claimed: {}", profile_.name, sandbox->spec().name,
+  log::warn("pool {}: {} did not respond when it was claimed: {}", profile_.name, sandbox->spec().name,
             alive.error().message);
   ++counted_.unanswered;
   look_at_idle(heard_of_lately);

@@ -30,7 +30,7 @@ ClaimOptions claim_for(const SessionKey& key, const SessionOptions& options) {
 }
 
 Error ending_error(const SessionKey& key) {
-  return {ErrorCode::ending, name_of(key) + " is being ended; try again in a moment to get a new one"};
+  return {ErrorCode::ending, name_of(key) + " is being ended; retry in a moment to get a new one"};
 }
 
 Error lost_error(const Session& session, const std::string& why) {
@@ -87,7 +87,7 @@ Task<Status> SessionStore::start() {
   for (Record& record : records) {
     auto lease = held.extract(holder_of(record.key));
     if (!record.made) {
-      log::info("{} was in the making when an earlier process ended, and is gone", name_of(record.key));
+      log::info("{} was being created when an earlier process ended; it is dropped", name_of(record.key));
       if (lease) lease.mapped().destroy();
       forget(record.key);
       continue;
@@ -151,7 +151,7 @@ Task<Status> SessionStore::meet_again(Record record, pool::Lease lease) {
   auto limited = co_await session->lease_->set_limits(limits);
   if (!limited) {
     log::warn("{}: {}", name_of(record.key), limited.error().message);
-    lose("its limits could not be set again");
+    lose("its limits could not be restored");
     co_return Status{};
   }
   // What still runs in its background keeps it from being idle.
@@ -198,13 +198,14 @@ Status SessionStore::check_room() const {
   if (closed_) return fail(ErrorCode::unavailable, "the server is shutting down");
   const std::size_t taken = counts().live + making_.size();
   if (taken < options_.most) return {};
-  return fail(ErrorCode::limit_reached, "there are " + std::to_string(taken) + " sessions, and may not be more than " +
-                                            std::to_string(options_.most) + "; end one, or wait until one idles out");
+  return fail(ErrorCode::limit_reached, "session limit reached (" + std::to_string(taken) + " of " +
+                                            std::to_string(options_.most) +
+                                            "); end a session or wait for one to time out");
 }
 
 Result<std::shared_ptr<Session>> SessionStore::find_live(const SessionKey& key) const {
   const auto found = sessions_.find(key);
-  if (found == sessions_.end()) return fail(ErrorCode::not_found, "there is no " + name_of(key));
+  if (found == sessions_.end()) return fail(ErrorCode::not_found, "no " + name_of(key));
   const auto& session = found->second;
   if (session->ending_) return fail(ending_error(key));
   if (const auto why = session->lost()) return fail(lost_error(*session, *why));
@@ -224,7 +225,7 @@ Task<Result<SessionUse>> SessionStore::use(auth::AuthorizedTenant tenant, std::s
     auto found = find_live(key);
     if (found) co_return SessionUse(std::move(*found));
     if (found.error().code != ErrorCode::not_found) co_return fail(std::move(found).error());
-    if (deadline.passed()) co_return fail(ErrorCode::timeout, name_of(key) + " could not be made in time");
+    if (deadline.passed()) co_return fail(ErrorCode::timeout, name_of(key) + " could not be created in time");
     if (const auto making = making_.find(key); making != making_.end()) {
       const auto other = making->second;
       co_await other->ended.wait(deadline);
@@ -241,15 +242,15 @@ Task<Result<SessionInfo>> SessionStore::create(auth::AuthorizedTenant tenant, st
                                                Deadline deadline) {
   CLOCHE_CO_CHECK(auth::check_session_id(id));
   SessionKey key{tenant.name(), id};
-  if (making_.contains(key)) co_return fail(ErrorCode::already_exists, name_of(key) + " is being made");
+  if (making_.contains(key)) co_return fail(ErrorCode::already_exists, name_of(key) + " is being created");
   if (const auto found = sessions_.find(key); found != sessions_.end()) {
     const auto former = found->second;
     if (!former->lost() && former->ending_) co_return fail(ending_error(key));
-    if (!former->lost()) co_return fail(ErrorCode::already_exists, name_of(key) + " is there already");
+    if (!former->lost()) co_return fail(ErrorCode::already_exists, name_of(key) + " already exists");
     if (!former->ending_) begin_end(former, EndMode::cut, deadline);
     while (!former->gone_ && !deadline.passed()) co_await former->changed_.wait(deadline);
     if (sessions_.contains(key) || making_.contains(key)) {
-      co_return fail(ErrorCode::already_exists, name_of(key) + " is there already");
+      co_return fail(ErrorCode::already_exists, name_of(key) + " already exists");
     }
   }
   auto made = co_await make(std::move(tenant), std::move(key), std::move(options), deadline);
@@ -262,7 +263,7 @@ Result<std::shared_ptr<pool::WarmPool>> SessionStore::pool_for(const std::string
   if (!profile.empty()) return manager_.find_for(tenant, profile);
   if (auto usual = manager_.find_for(tenant, options_.profile)) return usual;
   // A tenant that may not use it need not know what it is called.
-  return fail(ErrorCode::not_found, "there is no default profile for sessions of this tenant; name a profile");
+  return fail(ErrorCode::not_found, "no default profile for sessions of this tenant; set a profile");
 }
 
 Task<Result<std::shared_ptr<Session>>> SessionStore::make(auth::AuthorizedTenant tenant, SessionKey key,
@@ -306,14 +307,14 @@ std::vector<SessionInfo> SessionStore::list(const std::optional<std::string>& te
 
 Result<SessionInfo> SessionStore::info(const auth::AuthorizedTenant& tenant, const std::string& id) const {
   const auto found = sessions_.find(SessionKey{tenant.name(), id});
-  if (found == sessions_.end()) return fail(ErrorCode::not_found, "there is no such session");
+  if (found == sessions_.end()) return fail(ErrorCode::not_found, "no such session");
   return found->second->info();
 }
 
 Task<Status> SessionStore::end(auth::AuthorizedTenant tenant, std::string id, EndMode mode, Deadline deadline) {
   const SessionKey key{tenant.name(), id};
   const auto found = sessions_.find(key);
-  if (found == sessions_.end()) co_return fail(ErrorCode::not_found, "there is no " + name_of(key));
+  if (found == sessions_.end()) co_return fail(ErrorCode::not_found, "no " + name_of(key));
   const auto session = found->second;
   begin_end(session, mode, deadline);
   while (!session->gone_) co_await session->changed_.wait();
@@ -399,7 +400,7 @@ void SessionStore::reap() {
     idle.push_back(session);
   }
   for (const auto& session : idle) {
-    log::info("{} was idle for {} s, and is ended", name_of(session->key_), session->idle_timeout_.count());
+    log::info("{} was idle for {} s and is ended", name_of(session->key_), session->idle_timeout_.count());
     ++counts_.idled_out;
     begin_end(session, EndMode::wait, Deadline::never());
   }

@@ -226,7 +226,7 @@ def test_directories_that_sandboxes_cannot_reach__the_server_says_so_and_ends(se
     server.run_dir, server.state_dir = str(parent / "run"), parent / "state"
     server.start()
     assert server.wait() == 69, server.log()
-    assert "can be made: " in server.log() and "chmod o+x" in server.log()
+    assert "can be created: " in server.log() and "chmod o+x" in server.log()
     assert not server.traces()
 
 
@@ -271,6 +271,6 @@ def test_runtime_that_breaks_while_the_server_runs__few_lines_are_logged_and_cal
     assert len(others) <= 60, others[:70]
     assert {status for status, _, _ in answers} == {503}, {(status, text) for status, _, text in answers[:50]}
     assert sum(took for _, took, _ in answers[100:]) / len(answers[100:]) < 0.5
-    assert any("tried again in" in text for _, _, text in answers)
+    assert any("retrying in" in text for _, _, text in answers)
     (scratch / "broken").unlink()
     eventually(lambda: server.write("later", "file", "x").status == 200, "it works again", 60)

@@ -57,7 +57,7 @@ POOLS(LimitReached_FailsAtOnceWithFiguresOrWaitsForAReturn) {
     auto refused = co_await manager.acquire("box", at_once);
     EXPECT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::limit_reached);
-    EXPECT_THAT(refused.error().message, HasSubstr("1 of 1 lent"));
+    EXPECT_THAT(refused.error().message, HasSubstr("1 of 1 in use"));
     EXPECT_THAT(refused.error().message, HasSubstr("scale_limit 1"));
 
     ClaimOptions briefly;

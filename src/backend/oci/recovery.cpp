@@ -78,13 +78,13 @@ std::optional<MadeSandbox> meet_or_list(const Host& host, const std::string& id,
     return std::nullopt;
   }
   if (is_kept_by_another(*record, host)) {
-    log::warn("recover: sandbox {} is kept by process {}, which is alive, and is left alone", id, record->keeper.pid);
+    log::warn("recover: sandbox {} is used by the running process {} and is left alone", id, record->keeper.pid);
     return std::nullopt;
   }
   if (is_living(*record, host)) {
     auto met = meet_again(host, std::move(*record));
     if (met) return std::move(*met);
-    log::warn("recover: sandbox {} lives but cannot be reached: {}", id, met.error().message);
+    log::warn("recover: sandbox {} is running but cannot be reached: {}", id, met.error().message);
   }
   dead.push_back(id);
   return std::nullopt;
@@ -104,7 +104,7 @@ Result<std::vector<MadeSandbox>> recover_sandboxes(Host& host, const Watch& watc
   if (auto left = orphans(host)) {
     dead.insert(dead.end(), left->begin(), left->end());
   } else {
-    log::error("recover: what belongs to no sandbox is not looked for: {}", left.error().message);
+    log::error("recover: cannot search for resources without a sandbox: {}", left.error().message);
   }
   remove_all(host, dead, watch.deadline());
   return living;

@@ -65,7 +65,7 @@ Status make_sandbox_directory(const Host& host, const SandboxFiles& files) {
     if (::mkdir(files.directory.c_str(), 0700) == 0) return {};
     if (errno != ENOENT) break;
   }
-  return fail_errno("make directory " + files.directory);
+  return fail_errno("create directory " + files.directory);
 }
 
 // The host's side of one sandbox, put together step by step.
@@ -225,12 +225,13 @@ class Making {
       if (held) return {};
       if (is_alive(*process)) {
         kill_process(*process);
-        return fail(ErrorCode::unsupported,
-                    record_.runtime + " moved the sandbox's first process out of its cgroup: limits would not hold");
+        return fail(
+            ErrorCode::unsupported,
+            record_.runtime + " moved the sandbox's first process out of its cgroup, so the limits would not apply");
       }
     }
     if (task_ == AgentTask::answer) return {};
-    return fail(ErrorCode::sandbox_lost, "the agent ended at once: " + read_bounded_memory(errors));
+    return fail(ErrorCode::sandbox_lost, "the agent ended immediately: " + read_bounded_memory(errors));
   }
 
   Host& host_;
@@ -264,9 +265,9 @@ Status release_unknown_uids(const Host& host, const std::string& id) {
 
 Result<CgroupLimits> cgroup_limits_for(const Limits& limits, const RuntimeTraits& traits) {
   if (limits.memory < traits.least_memory) {
-    return fail(ErrorCode::unsupported, "the runtime " + std::string(traits.name) + " needs a memory limit of " +
+    return fail(ErrorCode::unsupported, "the runtime " + std::string(traits.name) + " requires a memory limit of " +
                                             to_string(traits.least_memory) +
-                                            " or more, for its own kernel is in it; given was " +
+                                            " or more, which includes its own kernel; the given limit is " +
                                             to_string(limits.memory));
   }
   const bool inside = traits.processes == RuntimeTraits::Processes::counted_inside;
@@ -337,7 +338,7 @@ void remove_or_note(Host& host, const std::string& id, Deadline deadline) {
     host.unremoved().removed(id);
     return;
   }
-  log::error("sandbox {} could not be removed and is retried later: {}", id, removed.error().message);
+  log::error("cannot remove sandbox {}; retrying later: {}", id, removed.error().message);
   host.unremoved().failed(id, removed.error().message, Deadline::Clock::now());
 }
 
