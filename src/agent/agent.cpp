@@ -19,6 +19,7 @@
 #include "agent/file_stream.hpp"
 #include "agent/identity.hpp"
 #include "agent/ipc_objects.hpp"
+#include "agent/kernel_probe.hpp"
 #include "agent/loop.hpp"
 #include "agent/oom_counter.hpp"
 #include "agent/process_evidence.hpp"
@@ -90,6 +91,7 @@ class Agent {
     ready.background = static_cast<std::uint32_t>(background_.size());
     ready.counts_oom_kills = read_oom_kills().has_value();
     ready.file_level = wire::file_level;
+    ready.is_gvisor = is_gvisor();
   }
 
   Result<std::unique_ptr<Stream>> open(wire::StreamId id, std::string_view request) {

@@ -2,8 +2,17 @@
 // have one of their own (gVisor).
 #pragma once
 
+#include <optional>
+#include <string>
+
+#include "core/result.hpp"
+
 namespace cloche {
 
 enum class Kernel { shared, own };
+
+// `unsupported` if the agent found a different kernel than the one that the limits of its sandbox were made for.
+// `is_gvisor`: what the agent found; an older agent does not say.
+Status check_kernel(const std::string& runtime, Kernel expected, std::optional<bool> is_gvisor);
 
 }  // namespace cloche

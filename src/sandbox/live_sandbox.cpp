@@ -98,7 +98,9 @@ Task<Result<std::unique_ptr<LiveSandbox>>> LiveSandbox::open(std::unique_ptr<Enc
   try {
     fault_point<"sandbox.open">();
     auto ready = co_await link->greet(greeting, std::move(keep), ready_by);
-    if (!ready) error = std::move(ready).error();
+    const Status checked = ready ? check_kernel(shared->runtime(), shared->kernel(), ready->is_gvisor)
+                                 : Status(fail(std::move(ready).error()));
+    if (!checked) error = checked.error();
   } catch (...) {
     error = to_error("sandbox " + shared->id().value, std::current_exception());
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,7 @@ struct Ready {
   std::uint32_t background = 0;   // background execs that run or wait to be collected
   bool counts_oom_kills = false;  // the agent sees the sandbox's own memory cgroup
   std::uint32_t file_level = 0;   // of the agent; see above
+  std::optional<bool> is_gvisor;  // whether that is the agent's kernel; an older agent does not say
 };
 template <class Fields>
 void fields(Fields& f, Ready& m) {
@@ -52,6 +54,7 @@ void fields(Fields& f, Ready& m) {
   f(4, m.background);
   f(5, m.counts_oom_kills);
   f(6, m.file_level);
+  f(7, m.is_gvisor);
 }
 
 struct Credit {

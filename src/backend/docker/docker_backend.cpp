@@ -126,6 +126,7 @@ Task<Result<std::unique_ptr<Enclosure>>> DockerBackend::create(SandboxSpec spec,
   plan.host_path_map = options_.host_path_map;
   CLOCHE_CO_TRY(const EngineFacts known, co_await facts(deadline));
   CLOCHE_CO_TRY(plan.runtime, choose_runtime(known, spec.runtime));
+  plan.kernel = known.kernel_of(plan.runtime);
   CLOCHE_CO_CHECK(check_walls(known, plan.runtime));
   CLOCHE_CO_TRY(const ImageDetails base, co_await ensure_image(spec.image, deadline));
   CLOCHE_CO_CHECK(check_volumes(base.volumes));
@@ -179,6 +180,7 @@ Task<Result<std::unique_ptr<Enclosure>>> DockerBackend::raise_with(Cleanup& clea
   ContainerParts parts;
   parts.id = id;
   parts.runtime = plan.runtime;
+  parts.kernel = plan.kernel;
   CLOCHE_CO_TRY(parts.container, co_await create_hardened(cleanup, spec, std::move(plan), id, deadline));
   fault_point<"backend.make.created">();
   parts.spec = std::move(spec);
@@ -319,12 +321,14 @@ Task<Result<std::unique_ptr<Enclosure>>> DockerBackend::take_up(ContainerSummary
   HeldId held(held_, parts.id.value);
   CLOCHE_CO_TRY(const ContainerDetails details, co_await inspect_container(*engine_, container.id, deadline));
   parts.runtime = details.runtime;
+  CLOCHE_CO_TRY(const EngineFacts known, co_await facts(deadline));
+  parts.kernel = known.kernel_of(details.runtime);
   // The label says how it was made; limits may have been changed since.
   parts.spec.limits.memory = Bytes{details.memory};
   // The engine has the share in whole microseconds.
   if (cpu_share(details.cpus) != cpu_share(parts.spec.limits.cpus)) parts.spec.limits.cpus = details.cpus;
   // With gVisor the engine's figure is of other threads.
-  if (details.runtime != gvisor) parts.spec.limits.pids = static_cast<std::uint32_t>(details.pids);
+  if (parts.kernel == Kernel::shared) parts.spec.limits.pids = static_cast<std::uint32_t>(details.pids);
   CLOCHE_CO_TRY(http::Upgrade attached, co_await attach_container(*engine_, container.id, deadline));
   co_return create_enclosure(reaper_, std::move(parts), std::move(attached), std::move(held));
 }

@@ -1,7 +1,6 @@
 #include "backend/docker/enclosure.hpp"
 
 #include "backend/docker/container_calls.hpp"
-#include "backend/docker/engine_facts.hpp"
 #include "backend/docker/hardening.hpp"
 #include "backend/docker/labels.hpp"
 #include "core/shielded.hpp"
@@ -46,7 +45,7 @@ class DockerEnclosure final : public Enclosure {
         parts_(std::move(parts)),
         channel_(std::move(attached), parts_.id.value),
         held_(std::move(held)),
-        most_tasks_(engine_pids(parts_.spec.limits.pids, parts_.runtime)) {}
+        most_tasks_(engine_pids(parts_.spec.limits.pids, parts_.kernel)) {}
   ~DockerEnclosure() override {
     if (!resists_because_.empty()) reaper_->remember(labels::sandbox, parts_.id.value, std::move(resists_because_));
   }
@@ -54,7 +53,7 @@ class DockerEnclosure final : public Enclosure {
   const SandboxId& id() const override { return parts_.id; }
   const SandboxSpec& spec() const override { return parts_.spec; }
   std::string runtime() const override { return parts_.runtime; }
-  Kernel kernel() const override { return parts_.runtime == gvisor ? Kernel::own : Kernel::shared; }
+  Kernel kernel() const override { return parts_.kernel; }
   Channel& channel() override { return channel_; }
 
   Task<Status> set_limits(const Limits& limits) override;
@@ -80,14 +79,14 @@ Task<Status> DockerEnclosure::set_limits(const Limits& limits) {
   CLOCHE_CO_CHECK(validate(wanted));
   const Limits before = parts_.spec.limits;
   if (same_resources(wanted, before)) co_return Status{};
-  if (parts_.runtime == gvisor) {
+  if (parts_.kernel == Kernel::own) {
     // Processes are limited inside, by what each program is started with.
     const bool is_enforced_inside = wanted.memory == before.memory && wanted.cpus == before.cpus &&
-                                    engine_pids(wanted.pids, parts_.runtime) <= most_tasks_;
+                                    engine_pids(wanted.pids, parts_.kernel) <= most_tasks_;
     if (!is_enforced_inside) {
       co_return fail(ErrorCode::unsupported,
                      "sandbox " + parts_.id.value +
-                         ": the runtime runsc cannot change the limits of a running sandbox; create a new one");
+                         ": the engine cannot change the limits of a running sandbox on gVisor; create a new one");
     }
     parts_.spec.limits.pids = wanted.pids;
     co_return Status{};
@@ -112,7 +111,7 @@ Task<Status> DockerEnclosure::set_limits(const Limits& limits) {
 }
 
 Task<Status> DockerEnclosure::apply(Limits limits, Deadline deadline) {
-  json::object resources = resource_limits(limits, parts_.runtime);
+  json::object resources = resource_limits(limits, parts_.kernel);
   CLOCHE_CO_TRY(const auto warnings,
                 co_await update_container(*engine_, parts_.container, std::move(resources), deadline));
   for (const auto& warning : warnings) {

@@ -35,7 +35,8 @@ struct ContainerParts {
   SandboxId id;
   SandboxSpec spec;
   std::string runtime;
-  std::string container;  // the engine's id of it
+  Kernel kernel = Kernel::shared;  // of that runtime
+  std::string container;           // the engine's id of it
 };
 
 // The reaper continues a failed removal after the enclosure is gone.

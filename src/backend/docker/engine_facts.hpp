@@ -6,14 +6,25 @@
 #include <vector>
 
 #include "backend/docker/engine.hpp"
+#include "sandbox/kernel.hpp"
 
 namespace cloche::docker {
+
+// A runtime that is registered in the engine.
+struct EngineRuntime {
+  std::string name;
+  std::string path;  // of its program; empty if `type` says how the engine starts it
+  std::string type;  // as containerd names it, such as io.containerd.runsc.v1, or the path of a shim
+
+  // What the program or the type says; the name says nothing. The agent checks it in every sandbox.
+  Kernel kernel() const;
+};
 
 struct EngineFacts {
   std::string server_version;
   std::string operating_system;  // linux, or nothing we can use
   std::string cgroup_version = "1";
-  std::vector<std::string> runtimes;
+  std::vector<EngineRuntime> runtimes;
   std::string default_runtime;
   bool limits_memory = false;
   bool limits_swap = false;
@@ -21,17 +32,18 @@ struct EngineFacts {
   bool limits_pids = false;
   bool has_seccomp = false;
 
-  bool has_runtime(std::string_view name) const;
+  // Null if the engine has no runtime of this name.
+  const EngineRuntime* find_runtime(std::string_view name) const;
+  // `shared` for a name that the engine does not have.
+  Kernel kernel_of(std::string_view runtime) const;
 };
 
 EngineFacts facts_from_info(const json::value& info);
 Task<Result<EngineFacts>> fetch_facts(Engine& engine, Deadline deadline);
 
-// The name of gVisor's runtime: its kernel in user space is the strongest wall an engine has to offer.
-inline constexpr std::string_view gvisor = "runsc";
-
-// `auto`: runsc when the engine has it, else the engine's default. A name: that one, or `unsupported` with what there
-// is.
+// `auto`: the default if it is gVisor, else any runtime that is gVisor, else the default. gVisor's kernel in user space
+// is the strongest protection that an engine has. A name: that one, or `unsupported` with the names that the engine
+// has.
 Result<std::string> choose_runtime(const EngineFacts& facts, std::string_view wanted);
 
 // One wall that the engine cannot raise, and what to do about it.

@@ -15,12 +15,55 @@ EngineFacts facts_without(std::string_view member) {
   return facts_from_info(info);
 }
 
-TEST(ChooseRuntime, Auto_PrefersGvisorElseTheDefault) {
+EngineFacts facts_with(EngineRuntime runtime) {
   EngineFacts facts = facts_without("");
-  EXPECT_EQ(choose_runtime(facts, "auto"), "runc");
-  facts.runtimes.emplace_back("runsc");
-  EXPECT_EQ(choose_runtime(facts, "auto"), "runsc");
-  EXPECT_EQ(choose_runtime(facts, "crun"), "crun");
+  facts.runtimes.push_back(std::move(runtime));
+  return facts;
+}
+
+TEST(ChooseRuntime, Auto_PrefersGvisorElseTheDefault) {
+  EXPECT_EQ(choose_runtime(facts_without(""), "auto"), "runc");
+  EXPECT_EQ(choose_runtime(facts_with({"sandboxed", "/opt/gvisor/runsc", ""}), "auto"), "sandboxed");
+  EXPECT_EQ(choose_runtime(facts_with({"sandboxed", "/opt/gvisor/runsc", ""}), "crun"), "crun");
+  EXPECT_EQ(choose_runtime(facts_with({"runsc", "/usr/bin/runc", ""}), "auto"), "runc") << "the name says nothing";
+}
+
+TEST(ChooseRuntime, AutoWithSeveralGvisors_PrefersTheDefault) {
+  EngineFacts facts = facts_with({"first", "/usr/bin/runsc", ""});
+  facts.runtimes.push_back({"second", "/opt/runsc", ""});
+  EXPECT_EQ(choose_runtime(facts, "auto"), "first");
+  facts.default_runtime = "second";
+  EXPECT_EQ(choose_runtime(facts, "auto"), "second");
+}
+
+TEST(EngineRuntime, ProgramOrTypeOfGvisor_HasAKernelOfItsOwn) {
+  for (const char* path : {"runsc", "/opt/gvisor/runsc", "/usr/bin/runsc-20260905", "/opt/runsc.real"}) {
+    EXPECT_EQ((EngineRuntime{"x", path, ""}.kernel()), Kernel::own) << path;
+  }
+  for (const char* type : {"io.containerd.runsc.v1", "/usr/local/bin/containerd-shim-runsc-v1"}) {
+    EXPECT_EQ((EngineRuntime{"x", "", type}.kernel()), Kernel::own) << type;
+  }
+}
+
+TEST(EngineRuntime, AnythingElse_SharesTheKernelWhateverItsName) {
+  for (const char* path : {"", "runc", "/opt/runsc/runc", "/usr/bin/crunsc", "/usr/bin/runsctl", "/usr/bin/RUNSC"}) {
+    EXPECT_EQ((EngineRuntime{"runsc", path, "io.containerd.runc.v2"}.kernel()), Kernel::shared) << path;
+  }
+}
+
+TEST(FactsFromInfo, Runtimes_HaveTheirProgramsAndTypes) {
+  json::value info = json::parse(whole).value();
+  info.get_object()["Runtimes"] = json::parse(R"({"runc":{"path":"runc"},"a":{"path":"/opt/gvisor/runsc"},
+      "b":{"runtimeType":"io.containerd.runsc.v1","options":{}},"c":{"path":7},"d":null})")
+                                      .value();
+  const EngineFacts facts = facts_from_info(info);
+  EXPECT_EQ(facts.runtimes.size(), 5u);
+  EXPECT_EQ(facts.kernel_of("runc"), Kernel::shared);
+  EXPECT_EQ(facts.kernel_of("a"), Kernel::own);
+  EXPECT_EQ(facts.kernel_of("b"), Kernel::own);
+  EXPECT_EQ(facts.kernel_of("c"), Kernel::shared);
+  EXPECT_EQ(facts.kernel_of("d"), Kernel::shared);
+  EXPECT_EQ(facts.kernel_of("absent"), Kernel::shared);
 }
 
 TEST(ChooseRuntime, AbsentName_IsRefusedWithWhatThereIs) {
@@ -48,8 +91,10 @@ TEST(CheckWalls, EachMissingLimit_IsRefusedByName) {
 TEST(CheckWalls, SeccompSwitchedOff_IsRefusedExceptForGvisor) {
   json::value info = json::parse(whole).value();
   info.get_object()["SecurityOptions"] = json::array{"name=seccomp,profile=unconfined"};
+  info.get_object()["Runtimes"] = json::object{{"sandboxed", json::object{{"path", "/opt/gvisor/runsc"}}}};
   EXPECT_FALSE(check_walls(facts_from_info(info), "runc"));
-  EXPECT_TRUE(check_walls(facts_from_info(info), "runsc"));
+  EXPECT_FALSE(check_walls(facts_from_info(info), "runsc"));
+  EXPECT_TRUE(check_walls(facts_from_info(info), "sandboxed"));
 }
 
 TEST(FactsFromInfo, Nonsense_HasNoWalls) {

@@ -14,11 +14,17 @@ Finding finding(std::string name, Finding::Level level, std::string detail, std:
 
 Finding runtimes(const EngineFacts& facts) {
   std::string list;
-  for (const auto& name : facts.runtimes) list.append(list.empty() ? "" : ", ").append(name);
+  bool has_gvisor = false;
+  for (const auto& runtime : facts.runtimes) {
+    const bool is_gvisor = runtime.kernel() == Kernel::own;
+    list.append(list.empty() ? "" : ", ").append(runtime.name).append(is_gvisor ? " (gVisor)" : "");
+    has_gvisor = has_gvisor || is_gvisor;
+  }
   list += "; default " + facts.default_runtime;
-  if (facts.has_runtime(gvisor)) return finding("docker runtimes", Finding::Level::good, list);
-  return finding("docker runtimes", Finding::Level::warning, list,
-                 "for the strongest isolation, install runsc (gVisor) and register it in the engine's daemon.json");
+  if (has_gvisor) return finding("docker runtimes", Finding::Level::good, list);
+  return finding(
+      "docker runtimes", Finding::Level::warning, list,
+      "for the strongest isolation, install gVisor and register it by the path of runsc in the engine's daemon.json");
 }
 
 Finding walls(const EngineFacts& facts) {

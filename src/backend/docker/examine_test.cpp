@@ -9,7 +9,7 @@ EngineFacts whole() {
   EngineFacts facts;
   facts.server_version = "20.10.24";
   facts.operating_system = "linux";
-  facts.runtimes = {"runc", "runsc"};
+  facts.runtimes = {{"runc", "runc", ""}, {"sandboxed", "/opt/gvisor/runsc", ""}};
   facts.default_runtime = "runc";
   facts.limits_memory = facts.limits_swap = facts.limits_cpu = facts.limits_pids = facts.has_seccomp = true;
   return facts;
@@ -28,12 +28,13 @@ TEST(Examine, WholeEngine_IsGood) {
   const auto findings = engine_findings(whole(), {1, 41}, http::UnixEndpoint{"/run/docker.sock"});
   EXPECT_EQ(worst(findings), Finding::Level::good);
   EXPECT_EQ(findings.at(0).detail, "20.10.24 at unix:///run/docker.sock, API 1.41, cgroup v1");
+  EXPECT_EQ(findings.at(1).detail, "runc, sandboxed (gVisor); default runc");
 }
 
 TEST(Examine, NoGvisorOrNoTls_IsAWarningWithAdvice) {
   EngineFacts facts = whole();
   EXPECT_EQ(worst(engine_findings(facts, {1, 41}, http::TcpEndpoint{"h", "1"})), Finding::Level::warning);
-  facts.runtimes = {"runc"};
+  facts.runtimes = {{"runc", "runc", ""}, {"runsc", "/usr/bin/other", ""}};
   EXPECT_EQ(worst(engine_findings(facts, {1, 41}, http::UnixEndpoint{"/x"})), Finding::Level::warning);
 }
 

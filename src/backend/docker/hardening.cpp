@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "backend/docker/engine_facts.hpp"
 #include "backend/kernel/cpu_share.hpp"
 #include "backend/kernel/gvisor_needs.hpp"
 #include "backend/kernel/proc_paths.hpp"
@@ -60,7 +59,7 @@ std::string filter_option() {
 }
 
 json::object host_config(const SandboxSpec& spec, const ContainerPlan& plan) {
-  json::object config = resource_limits(spec.limits, plan.runtime);
+  json::object config = resource_limits(spec.limits, plan.kernel);
   config["Runtime"] = plan.runtime;
   config["ReadonlyRootfs"] = true;
   config["Privileged"] = false;
@@ -90,20 +89,20 @@ json::object host_config(const SandboxSpec& spec, const ContainerPlan& plan) {
 
 }  // namespace
 
-std::int64_t engine_pids(std::uint32_t pids, std::string_view runtime) {
+std::int64_t engine_pids(std::uint32_t pids, Kernel kernel) {
   // What the engine's host has is not known; this is half of the smallest usual pid_max.
   constexpr std::uint32_t share = 16'384;
-  return runtime == gvisor ? gvisor_host_tasks(pids, share) : pids;
+  return kernel == Kernel::own ? gvisor_host_tasks(pids, share) : pids;
 }
 
-json::object resource_limits(const Limits& limits, std::string_view runtime) {
+json::object resource_limits(const Limits& limits, Kernel kernel) {
   const CpuShare cpu = cpu_share(limits.cpus);
   // Memory and swap together may be no more than memory alone: no swap. Not NanoCpus: its period is the kernel's usual.
   return {{"Memory", limits.memory.count},
           {"MemorySwap", limits.memory.count},
           {"CpuPeriod", cpu.period_us},
           {"CpuQuota", cpu.quota_us},
-          {"PidsLimit", engine_pids(limits.pids, runtime)}};
+          {"PidsLimit", engine_pids(limits.pids, kernel)}};
 }
 
 json::object container_body(const SandboxSpec& spec, const ContainerPlan& plan) {

@@ -7,6 +7,7 @@
 #include "backend/docker/host_path_map.hpp"
 #include "backend/docker/json.hpp"
 #include "backend/docker/labels.hpp"
+#include "sandbox/kernel.hpp"
 #include "sandbox/spec.hpp"
 
 namespace cloche::docker {
@@ -14,6 +15,7 @@ namespace cloche::docker {
 struct ContainerPlan {
   std::string image;  // the derived one, with the agent in it
   std::string runtime;
+  Kernel kernel = Kernel::shared;    // of that runtime
   std::vector<std::string> volumes;  // that the image declares
   LabelMap labels;
   HostPathMap host_path_map;
@@ -27,11 +29,11 @@ inline constexpr const char* agent_in_sandbox = "/.cloche/agent";
 json::object container_body(const SandboxSpec& spec, const ContainerPlan& plan);
 
 // Memory, cpus and pids, for creation and for POST /containers/{id}/update alike.
-json::object resource_limits(const Limits& limits, std::string_view runtime);
+json::object resource_limits(const Limits& limits, Kernel kernel);
 
 // The pids limit of the container. With gVisor it counts threads of gVisor's kernel, and the limit that a sandbox asks
 // for is enforced inside.
-std::int64_t engine_pids(std::uint32_t pids, std::string_view runtime);
+std::int64_t engine_pids(std::uint32_t pids, Kernel kernel);
 
 // A volume that an image declares would be writable without any limit. Each is covered by an empty read-only tmpfs;
 // `unsupported` for one where that would hide what the sandbox needs.

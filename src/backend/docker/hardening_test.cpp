@@ -59,11 +59,22 @@ TEST(Hardening, Limits_HaveNoSwapAndExactNumbers) {
 }
 
 TEST(Hardening, Gvisor_GetsRoomForItsOwnThreads) {
-  EXPECT_EQ(engine_pids(64, "runc"), 64);
-  EXPECT_EQ(engine_pids(8, "runsc"), 832);
-  EXPECT_EQ(engine_pids(64, "runsc"), 8448);
-  EXPECT_EQ(engine_pids(1000, "runsc"), 16'384);
-  EXPECT_EQ(engine_pids(32768, "runsc"), 262'400);
+  EXPECT_EQ(engine_pids(64, Kernel::shared), 64);
+  EXPECT_EQ(engine_pids(8, Kernel::own), 832);
+  EXPECT_EQ(engine_pids(64, Kernel::own), 8448);
+  EXPECT_EQ(engine_pids(1000, Kernel::own), 16'384);
+  EXPECT_EQ(engine_pids(32768, Kernel::own), 262'400);
+}
+
+TEST(Hardening, PidsLimit_FollowsTheKernelAndNotTheName) {
+  ContainerPlan plan;
+  plan.runtime = "runsc";
+  const json::value on_linux = body_of(sample(), plan);
+  EXPECT_EQ(json::number(&at(on_linux, "PidsLimit")), 64);
+  plan.runtime = "sandboxed";
+  plan.kernel = Kernel::own;
+  const json::value on_gvisor = body_of(sample(), plan);
+  EXPECT_EQ(json::number(&at(on_gvisor, "PidsLimit")), 8448);
 }
 
 TEST(Hardening, WritablePlaces_AreSizedAndNoDevices) {

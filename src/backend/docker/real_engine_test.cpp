@@ -1,6 +1,7 @@
 // The backend with a real engine and every runtime that the engine has. A small static program replaces the agent.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -29,14 +30,18 @@ class OnEveryRuntime : public RealEngine, public ::testing::WithParamInterface<c
     bool has_it = false;
     run([&]() -> Task<> {
       auto facts = co_await fetch_facts(*engine_, soon());
-      has_it = facts && facts->has_runtime(GetParam());
+      has_it = facts && facts->find_runtime(GetParam()) != nullptr;
+      is_gvisor_ = facts && facts->kernel_of(GetParam()) == Kernel::own;
     });
     if (has_it) return;
     testing::say_missing(GetParam(), "the engine has no such runtime");
     GTEST_SKIP() << "the engine has no runtime " << GetParam();
   }
   SandboxSpec wanted(std::string image = "cloche-test/busybox") { return spec(GetParam(), std::move(image)); }
-  bool is_gvisor() const { return std::string_view(GetParam()) == gvisor; }
+  bool is_gvisor() const { return is_gvisor_; }
+
+ private:
+  bool is_gvisor_ = false;
 };
 
 INSTANTIATE_TEST_SUITE_P(Runtimes, OnEveryRuntime, ::testing::Values("runc", "crun", "runsc"),
@@ -411,7 +416,9 @@ TEST_F(OnRealEngine, Auto_TakesGvisorWhenItIsThere) {
     auto facts = co_await fetch_facts(*engine_, soon());
     EXPECT_TRUE(facts);
     if (facts) {
-      EXPECT_EQ(sandbox.runtime(), facts->has_runtime(gvisor) ? "runsc" : facts->default_runtime);
+      const bool has_gvisor = std::ranges::any_of(
+          facts->runtimes, [](const EngineRuntime& runtime) { return runtime.kernel() == Kernel::own; });
+      EXPECT_EQ(sandbox.kernel(), has_gvisor ? Kernel::own : Kernel::shared) << sandbox.runtime();
     }
   });
 }

@@ -28,6 +28,7 @@ class FakeEngine {
   std::map<std::string, Container> containers;
   std::map<std::string, std::string> images;  // reference to id
   std::string warnings = "null";              // of every creation
+  std::string runtimes = R"({"runc":{"path":"runc"},"crun":{"path":"/usr/bin/crun"}})";
   int removals = 0;
 
   // Answers with a container's attached stream: the head is sent, the rest is up to `then`.
