@@ -95,9 +95,9 @@ Finding examine_reach(const Host& host) {
 Finding examine_removals(const Host& host) {
   constexpr std::time_t while_ago = 15;
   std::string resisting;
-  for (const std::string& owner : list_directory(host.options().run_dir).value_or({})) {
+  for (const std::string& owner : list_directory(host.options().run_dir).value_or(std::vector<std::string>{})) {
     const std::string sandboxes = host.options().run_dir + "/" + owner + "/sandboxes";
-    for (const std::string& id : list_directory(sandboxes).value_or({})) {
+    for (const std::string& id : list_directory(sandboxes).value_or(std::vector<std::string>{})) {
       const std::string file = sandboxes + "/" + id + "/sandbox.json";
       const auto record = read_record(file);
       struct stat about = {};
@@ -119,21 +119,21 @@ Finding examine_agent(Host& host) {
   return {"agent", Level::missing, copy.error().message, "build the target cloche-agent"};
 }
 
-Finding examine_runtime(Host& host, const RuntimeTraits& traits, const Watch& watch) {
+Finding examine_runtime(Host& host, const RuntimeTraits& traits, const CancelToken& token) {
   const std::string name = "runtime " + std::string(traits.name);
-  const auto runtime = host.runtimes().find(traits.name, watch.deadline());
+  const auto runtime = host.runtimes().find(traits.name, token.deadline());
   if (!runtime)
     return {name, Level::warning, runtime.error().message, "apt-get install " + std::string(traits.package)};
-  const auto version = runtime_version(*runtime, watch.deadline());
+  const auto version = runtime_version(*runtime, token.deadline());
   const std::string detail = version ? *version : runtime->program;
-  const auto probed = probe_runtime(host, *runtime, watch);
+  const auto probed = probe_runtime(host, *runtime, token);
   if (probed) return {name, Level::good, detail, {}};
   return {name, Level::warning, detail + ": " + probed.error().message, "see the detail; another runtime may work"};
 }
 
 }  // namespace
 
-std::vector<Finding> examine_host(Host& host, const Watch& watch) {
+std::vector<Finding> examine_host(Host& host, const CancelToken& token) {
   std::vector<Finding> findings;
   findings.push_back(examine_user());
   findings.push_back(examine_cgroups(host));
@@ -149,7 +149,7 @@ std::vector<Finding> examine_host(Host& host, const Watch& watch) {
   findings.push_back(examine_removals(host));
   std::string strongest;
   for (const RuntimeTraits& traits : known_runtimes()) {
-    findings.push_back(examine_runtime(host, traits, watch));
+    findings.push_back(examine_runtime(host, traits, token));
     if (strongest.empty() && findings.back().level == Level::good) strongest = traits.name;
   }
   if (strongest.empty()) {
