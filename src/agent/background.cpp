@@ -182,7 +182,7 @@ Result<std::unique_ptr<Stream>> Background::open_start(ServerLink& link, wire::S
     return fail(ErrorCode::limit_reached,
                 "background program limit reached (" + std::to_string(most) + "); collect programs that have ended");
   }
-  if (request.look)
+  if (request.change_scan)
     return fail(ErrorCode::invalid_argument, "change tracking is not available for background programs");
   if (request.keep_bytes == 0) request.keep_bytes = default_keep;
   auto exec = std::make_shared<BackgroundExec>(next_id_++, request);

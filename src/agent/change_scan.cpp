@@ -33,7 +33,7 @@ bool is_small(const std::string& path) {
 }
 
 std::optional<std::vector<wire::FileReply>> scan_with_rights(const wire::FileRequest& request) {
-  const auto rights = BorrowedRights::of(request.uid, request.gid);
+  const auto rights = UserFileAccess::of(request.uid, request.gid);
   if (!rights) return std::nullopt;
   if (!request.discard.empty() && !is_small(request.discard)) return std::nullopt;
   wire::FileRequest small = request;

@@ -27,7 +27,7 @@ namespace {
 
 // A terminal's slave belongs to the user that opens the master.
 UniqueFd open_as_user(const char* path, uid_t uid, gid_t gid, int& error) {
-  const auto rights = BorrowedRights::of(uid, gid);
+  const auto rights = UserFileAccess::of(uid, gid);
   UniqueFd opened(rights ? ::open(path, O_RDWR | O_NOCTTY | O_CLOEXEC) : -1);
   error = rights ? errno : EPERM;
   return opened;

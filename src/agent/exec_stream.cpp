@@ -16,8 +16,8 @@ class ExecStream final : public Stream {
       : Stream(link, id), loop_(loop), zygotes_(zygotes), writers_(writers) {}
 
   Status start(const wire::ExecRequest& request) {
-    if (!request.look) return begin(request);
-    change_scan_ = request.look;
+    if (!request.change_scan) return begin(request);
+    change_scan_ = request.change_scan;
     change_scan_->op = wire::FileOp::changes;
     const Moment mark(writers_.last_change(place_of(*change_scan_)));
     change_scan_->since_ns = mark.nanoseconds();

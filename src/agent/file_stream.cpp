@@ -40,7 +40,7 @@ Status write_message(int fd, std::string_view message) {
   ::signal(SIGPIPE, SIG_DFL);
   cancel_on_sigterm();
   ::umask(0);
-  Status done = borrow_file_rights(request.uid, request.gid);
+  Status done = take_user_file_access(request.uid, request.gid);
   if (done) {
     const FileIo io{.in = in, .out = out, .reply = [&](const wire::FileReply& reply) {
                       return write_message(replies, wire::encode(reply));

@@ -65,24 +65,24 @@ bool become(uid_t uid, gid_t gid, gid_t group) {
   return ::setresuid(agent_uid, agent_uid, agent_uid) != 0 && ::geteuid() == uid && ::getegid() == gid;
 }
 
-Status borrow_rights(uid_t uid, gid_t gid) {
+Status take_user_ids(uid_t uid, gid_t gid) {
   CLOCHE_CHECK(check_user(uid, gid));
   return set_effective_ids(uid, gid);
 }
 
-Status borrow_file_rights(uid_t uid, gid_t gid) {
+Status take_user_file_access(uid_t uid, gid_t gid) {
   CLOCHE_CHECK(check_user(uid, gid));
   return has_file_ids() ? set_file_ids(uid, gid) : set_effective_ids(uid, gid);
 }
 
-Result<BorrowedRights> BorrowedRights::of(uid_t uid, gid_t gid) {
-  BorrowedRights rights;  // restored even if only half of them could be taken
-  CLOCHE_CHECK(borrow_file_rights(uid, gid));
+Result<UserFileAccess> UserFileAccess::of(uid_t uid, gid_t gid) {
+  UserFileAccess rights;  // restored even if only half of them could be taken
+  CLOCHE_CHECK(take_user_file_access(uid, gid));
   return rights;
 }
 
-BorrowedRights::~BorrowedRights() {
-  if (!borrowed_) return;
+UserFileAccess::~UserFileAccess() {
+  if (!taken_) return;
   if (has_file_ids()) {
     if (!set_file_ids(agent_uid, 0)) std::abort();
     return;

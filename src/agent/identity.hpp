@@ -20,25 +20,25 @@ bool become(uid_t uid, gid_t gid, gid_t group = 0);
 
 // Acts as the user, while the real and saved ids stay the agent's, so that the user's programs cannot signal the
 // process. For a forked worker of a reset, beside which no program runs.
-Status borrow_rights(uid_t uid, gid_t gid);
+Status take_user_ids(uid_t uid, gid_t gid);
 
-// Rights of the user on files, and nothing else of the user's: by the ids of file access, so that no program can change
-// the priority, the affinity or the limits of the process either. Where the kernel has no such ids (gVisor), these are
-// the effective ids. For a forked worker.
-Status borrow_file_rights(uid_t uid, gid_t gid);
+// Takes the file permissions of the user and nothing else, by the ids for file access, so that no program can change
+// the priority, the affinity or the limits of the process either. On a kernel without such ids (gVisor) it takes the
+// effective ids. For a forked worker.
+Status take_user_file_access(uid_t uid, gid_t gid);
 
-// The same for a while, in the agent itself, which then must not wait for anything: a file that is new, in a directory
-// of the user's. It ends with the object; an agent that cannot have its own rights back ends.
-class BorrowedRights {
+// The same temporarily, in the agent itself, which then must not wait for anything: for a new file in a directory of
+// the user. It ends with the object; an agent that cannot restore its own ids exits.
+class UserFileAccess {
  public:
-  static Result<BorrowedRights> of(uid_t uid, gid_t gid);
-  BorrowedRights(BorrowedRights&& other) noexcept : borrowed_(std::exchange(other.borrowed_, false)) {}
-  BorrowedRights& operator=(BorrowedRights&&) = delete;
-  ~BorrowedRights();
+  static Result<UserFileAccess> of(uid_t uid, gid_t gid);
+  UserFileAccess(UserFileAccess&& other) noexcept : taken_(std::exchange(other.taken_, false)) {}
+  UserFileAccess& operator=(UserFileAccess&&) = delete;
+  ~UserFileAccess();
 
  private:
-  BorrowedRights() = default;
-  bool borrowed_ = true;
+  UserFileAccess() = default;
+  bool taken_ = true;
 };
 
 // A signal for every process of this user, in one system call, so that none can fork away. The caller must be process

@@ -63,7 +63,7 @@ void find_leftovers_as(uid_t uid, gid_t gid, const std::vector<std::string>& kee
     const int report = pipe->second.get();
     close_all_but({2, report});
     std::vector<std::string> found;
-    if (!borrow_rights(uid, gid)) found.push_back("proof: cannot act for the user");
+    if (!take_user_ids(uid, gid)) found.push_back("proof: cannot act for the user");
     for (const auto& place : places) {
       if (!is_place_of_user(place)) continue;
       look_into(place, mounts, found);

@@ -128,7 +128,7 @@ std::unique_ptr<ReadPump> Program::output_pump(std::uint8_t lane, UniqueFd fd, O
           [this, lane] {
             events_.output_end(lane);
             release_events();
-            tell_if_done();
+            report_if_done();
           },
       .over_stop_cap = [this] { stop(wire::StopReason::output); },
       .after_read = [this] { release_events(); },
@@ -143,7 +143,7 @@ std::unique_ptr<ReadPump> Program::event_pump(UniqueFd fd, OutputCaps caps) {
       .end =
           [this] {
             events_.output_end(wire::lane::event);
-            tell_if_done();
+            report_if_done();
           },
       .over_stop_cap = [this] { stop(wire::StopReason::output); },
   };
@@ -209,13 +209,13 @@ void Program::on_ended(Result<wire::ExecEnded> ended) {
   for (ReadPump* pump : outputs()) {
     if (pump != nullptr) pump->finish();
   }
-  tell_if_done();
+  report_if_done();
 }
 
-void Program::tell_if_done() {
-  if (!ended_ || told_) return;
+void Program::report_if_done() {
+  if (!ended_ || reported_) return;
   if (std::ranges::any_of(outputs(), [](ReadPump* pump) { return pump != nullptr && !pump->ended(); })) return;
-  told_ = true;
+  reported_ = true;
   if (*ended_) {
     wire::ExecEnded& ended = **ended_;
     if (out_) ended.out = {out_->produced(), out_->dropped()};

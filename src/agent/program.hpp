@@ -51,7 +51,7 @@ class Program {
   void hold_events(std::string_view bytes);
   void release_events();
   void on_ended(Result<wire::ExecEnded> ended);
-  void tell_if_done();
+  void report_if_done();
 
   Loop& loop_;
   Events events_;
@@ -71,7 +71,7 @@ class Program {
   std::uint64_t out_due_ = 0;  // this much of stdout and of stderr is delivered first
   std::uint64_t err_due_ = 0;
   std::optional<Result<wire::ExecEnded>> ended_;
-  bool told_ = false;
+  bool reported_ = false;
   pid_t pid_ = -1;  // once it has started
   WriterTracker::Writer work_;
   OrphanMark mark_;  // if orphans cannot be identified otherwise

@@ -38,7 +38,7 @@ Status write_new(const wire::StartFile& file) {
 }  // namespace
 
 Status write_start_file(const wire::StartFile& file, uid_t uid, gid_t gid) {
-  CLOCHE_TRY(const BorrowedRights rights, BorrowedRights::of(uid, gid));
+  CLOCHE_TRY(const UserFileAccess rights, UserFileAccess::of(uid, gid));
   const mode_t mask = ::umask(022);
   Status written = write_new(file);
   ::umask(mask);

@@ -115,7 +115,7 @@ class Supervisor {
     end_tree();
   }
 
-  void tell_end() {
+  void report_end() {
     if (abandoned_) return;
     rusage usage{};
     ::getrusage(RUSAGE_CHILDREN, &usage);
@@ -278,7 +278,7 @@ void supervise_new(const wire::ExecRequest& request, const ProgramFds& fds, int 
   Supervisor supervisor(control, {.wall_ms = request.wall_ms, .cpu_ms = request.cpu_ms});
   supervisor.launch(request, fds);
   supervisor.watch();
-  supervisor.tell_end();
+  supervisor.report_end();
   ::_exit(0);
 }
 
@@ -293,7 +293,7 @@ void supervise_existing(pid_t program, int control) {
   Supervisor supervisor(control, limits);
   supervisor.adopt_waiting(program);
   supervisor.watch();
-  supervisor.tell_end();
+  supervisor.report_end();
   ::_exit(0);
 }
 
@@ -303,7 +303,7 @@ void supervise_watched(pid_t program, int control, const WatcherReport& watched)
   Supervisor supervisor(control, watched.limits, watched.started);
   supervisor.take_over(program, watched);
   supervisor.watch();
-  supervisor.tell_end();
+  supervisor.report_end();
   ::_exit(0);
 }
 

@@ -272,7 +272,7 @@ std::uint64_t wipe_as(uid_t uid, gid_t gid, const std::vector<std::string>& keep
   if (child == 0) {
     close_all_but({2, report[1]});
     std::uint64_t removed = 0;
-    if (borrow_rights(uid, gid)) {
+    if (take_user_ids(uid, gid)) {
       for (const auto& place : places) removed += empty_place(place);
       removed += remove_ipc_objects();
     }

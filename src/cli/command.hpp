@@ -10,7 +10,7 @@ namespace cloche::cli {
 constexpr int exit_usage = 64;
 constexpr int exit_unavailable = 69;
 constexpr int exit_failure = 70;
-constexpr int exit_nobody_reads = 141;
+constexpr int exit_stdout_closed = 141;
 
 // The action of the chosen command; its result is the exit code of the process.
 using Action = std::function<int()>;

@@ -21,16 +21,16 @@ struct CopyFlags {
   bool json = false;
 };
 
-Task<Result<int>> copy(Service& service, const CopyFlags& flags, CopyWish wish) {
-  const bool is_up = wish.way == CopyWish::Way::up;
+Task<Result<int>> copy(Service& service, const CopyFlags& flags, CopyArguments args) {
+  const bool is_up = args.way == CopyArguments::Way::up;
   Result<Copied> done = Copied{};
   if (is_up) {
-    done = co_await upload(service, std::move(wish), flags.tenant);
+    done = co_await upload(service, std::move(args), flags.tenant);
   } else {
-    done = co_await download(service, std::move(wish), flags.tenant);
+    done = co_await download(service, std::move(args), flags.tenant);
   }
   if (!done) co_return fail(std::move(done).error());
-  if (done->nobody_reads) co_return exit_nobody_reads;
+  if (done->stdout_closed) co_return exit_stdout_closed;
   if (!flags.json || done->to_stdout) co_return 0;
   boost::json::object json;
   json["from"] = flags.from;
@@ -64,8 +64,8 @@ void add_copy_command(CLI::App& sessions, Action& chosen) {
   flags->server.add_to(*command);
   command->callback([flags, &chosen] {
     chosen = [flags] {
-      const CopyWish wish = value_or_throw(plan_copy(flags->from, flags->to));
-      return run_client(flags->server, [flags, wish](Service& service) { return copy(service, *flags, wish); });
+      const CopyArguments args = value_or_throw(plan_copy(flags->from, flags->to));
+      return run_client(flags->server, [flags, args](Service& service) { return copy(service, *flags, args); });
     };
   });
 }

@@ -104,10 +104,10 @@ int doctor(const DoctorFlags& flags) {
     print_findings(findings);
   }
   // Healthy when the backend that was asked for (or the default) lacks nothing that it cannot do without.
-  const auto is_lack = [&](const HostFinding& finding) {
+  const auto is_missing = [&](const HostFinding& finding) {
     return finding.backend == flags.engine.backend && finding.level == HostFinding::Level::missing;
   };
-  return std::ranges::any_of(findings, is_lack) ? exit_unavailable : 0;
+  return std::ranges::any_of(findings, is_missing) ? exit_unavailable : 0;
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ constexpr std::chrono::seconds patience_with_input{5};
 
 struct ExecFlags {
   ServerFlags server;
-  ExecWish wish;
+  ExecArguments args;
   std::vector<std::string> env;
   std::string stdin_file;
   double timeout = 0;
@@ -53,29 +53,29 @@ std::string read_code(const std::string& path) {
 }
 
 // What only makes sense together, or never does.
-ExecWish wish_of(const ExecFlags& flags) {
-  ExecWish wish = flags.wish;
-  wish.env = value_or_throw(parse_env(flags.env, [](const char* name) { return std::getenv(name); }));
-  if (flags.timeout > 0) wish.timeout = flags.timeout;
+ExecArguments arguments_of(const ExecFlags& flags) {
+  ExecArguments args = flags.args;
+  args.env = value_or_throw(parse_env(flags.env, [](const char* name) { return std::getenv(name); }));
+  if (flags.timeout > 0) args.timeout = flags.timeout;
   if (flags.tty && (::isatty(STDIN_FILENO) == 0 || ::isatty(STDOUT_FILENO) == 0)) {
     throw SandboxArgumentError("--tty requires a terminal on stdin and stdout; run the command without it");
   }
-  if (flags.has_code && wish.language.empty()) wish.language = "python";
-  if (!wish.language.empty() && !flags.has_code) {
-    if (wish.words.size() != 1) {
+  if (flags.has_code && args.language.empty()) args.language = "python";
+  if (!args.language.empty() && !flags.has_code) {
+    if (args.words.size() != 1) {
       throw SandboxArgumentError(
           "--language requires one source file or -c CODE; to pass arguments, copy the file with "
           "`cloche sessions cp` and run it as a command");
     }
-    wish.code = read_code(wish.words.front());
-    wish.words.clear();
+    args.code = read_code(args.words.front());
+    args.words.clear();
   }
-  if (flags.has_code && !wish.words.empty())
+  if (flags.has_code && !args.words.empty())
     throw SandboxArgumentError("both -c and a file or command are given; give only one");
-  if (wish.language.empty() && wish.words.empty() && !flags.tty) {
+  if (args.language.empty() && args.words.empty() && !flags.tty) {
     throw SandboxArgumentError("nothing to run; give a command after `--` or code with -c");
   }
-  return wish;
+  return args;
 }
 
 Task<Result<std::string>> read_all(Descriptor& from) {
@@ -100,7 +100,7 @@ Task<Result<std::string>> hint_at_waiting() {
 }
 
 Task<Result<std::string>> read_input(const ExecFlags& flags) {
-  if (flags.no_stdin || flags.wish.background) co_return std::string();
+  if (flags.no_stdin || flags.args.background) co_return std::string();
   const auto executor = co_await asio::this_coro::executor;
   Descriptor from = open_input(executor, flags.stdin_file);
   auto read = co_await first_of(read_all(from), hint_at_waiting());
@@ -139,20 +139,20 @@ Task<Result<int>> exec_and_print(Service& service, ExecRequest request, Form for
 }
 
 int exec(const ExecFlags& flags) {
-  ExecWish wish = wish_of(flags);
+  ExecArguments args = arguments_of(flags);
   if (flags.tty) {
-    const auto work = [&](Service& service) { return exec_on_terminal(service, std::move(wish)); };
+    const auto work = [&](Service& service) { return exec_on_terminal(service, std::move(args)); };
     return run_client(flags.server, work, OnSignal::leave_alone);
   }
   // All of stdin is read before anything is asked for, and Ctrl-C ends that as it ends any reading.
   const auto read = [&](Service&) -> Task<Result<int>> {
-    CLOCHE_CO_TRY(wish.input, co_await read_input(flags));
+    CLOCHE_CO_TRY(args.input, co_await read_input(flags));
     co_return 0;
   };
   if (const int interrupted = run_client(flags.server, read); interrupted != 0) return interrupted;
-  ExecRequest request = value_or_throw(plan_exec(wish));
-  wish = {};
-  if (flags.json || flags.wish.background) {
+  ExecRequest request = value_or_throw(plan_exec(args));
+  args = {};
+  if (flags.json || flags.args.background) {
     return run_client(flags.server, [&](Service& service) {
       return exec_and_print(service, std::move(request), form_of(flags.json));
     });
@@ -172,12 +172,12 @@ void add_exec_command(CLI::App& app, Action& chosen) {
       "  cloche exec demo -c 'print(6 * 7)'\n"
       "  cloche exec demo --tty\n"
       "In a terminal, type ~. at the beginning of a line to disconnect.");
-  command->add_option("SESSION", flags->wish.session, "Name of the session")->required()->type_name("SESSION");
-  command->add_option("COMMAND", flags->wish.words, "Program and its arguments; with --language, a local source file")
+  command->add_option("SESSION", flags->args.session, "Name of the session")->required()->type_name("SESSION");
+  command->add_option("COMMAND", flags->args.words, "Program and its arguments; with --language, a local source file")
       ->type_name("FILE");
-  command->add_option("--language", flags->wish.language,
+  command->add_option("--language", flags->args.language,
                       "Run code in this language: python (the default with -c), cpp, node, …");
-  auto* code = command->add_option("-c,--code", flags->wish.code, "Code to run");
+  auto* code = command->add_option("-c,--code", flags->args.code, "Code to run");
   command
       ->add_option("--stdin", flags->stdin_file,
                    "File to use as stdin, or - for this command's stdin (the default unless it is a terminal)")
@@ -191,13 +191,13 @@ void add_exec_command(CLI::App& app, Action& chosen) {
       ->add_option("-e,--env", flags->env,
                    "Set a variable: NAME=VALUE, or NAME to pass on the local value; may be repeated")
       ->allow_extra_args(false);
-  command->add_option("-w,--work-dir", flags->wish.work_dir, "Working directory, in the workspace");
+  command->add_option("-w,--work-dir", flags->args.work_dir, "Working directory, in the workspace");
   auto* background =
-      command->add_flag("-d,--background", flags->wish.background, "Run in the background and print the run id");
+      command->add_flag("-d,--background", flags->args.background, "Run in the background and print the run id");
   auto* tty = command->add_flag("-t,--tty", flags->tty, "Run in a terminal; without a command, start a shell");
   auto* json = command->add_flag("--json", flags->json, "Print the outcome and the output as JSON");
   for (CLI::Option* other : {code, timeout, background, json, no_stdin}) tty->excludes(other);
-  add_tenant_flag(*command, flags->wish.tenant);
+  add_tenant_flag(*command, flags->args.tenant);
   flags->server.add_to(*command);
   command->callback([flags, code, &chosen] {
     flags->has_code = code->count() > 0;

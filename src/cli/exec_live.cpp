@@ -37,7 +37,7 @@ class LiveRun {
     auto first = co_await first_of(follow(std::move(request)), wait_for_signals());
     if (const auto* number = std::get_if<1>(&first)) co_return 128 + *number;
     auto ended = std::move(std::get<0>(first));
-    if (nobody_reads_) {
+    if (stdout_closed_) {
       co_await end_run();
       co_return 128 + SIGPIPE;
     }
@@ -71,7 +71,7 @@ class LiveRun {
     Descriptor& to = lane == Lane::out ? out_ : err_;
     const bool written = co_await to.write(bytes);
     if (written || lane == Lane::err) co_return Status{};
-    nobody_reads_ = true;
+    stdout_closed_ = true;
     co_return fail(ErrorCode::cancelled, "stdout was closed");
   }
 
@@ -113,7 +113,7 @@ class LiveRun {
   Event began_;
   RunPlace place_;
   int caught_ = 0;
-  bool nobody_reads_ = false;
+  bool stdout_closed_ = false;
 };
 
 }  // namespace

@@ -34,55 +34,55 @@ Result<std::string> line_for(const std::vector<std::string>& words) {
   return "exec " + quote_words(words);
 }
 
-Result<std::string> terminal_line_for(const ExecWish& wish) {
-  if (wish.words.empty() && wish.env.empty() && wish.work_dir.empty()) return std::string();
+Result<std::string> terminal_line_for(const ExecArguments& args) {
+  if (args.words.empty() && args.env.empty() && args.work_dir.empty()) return std::string();
   std::string line;
-  for (const auto& [name, value] : wish.env) {
+  for (const auto& [name, value] : args.env) {
     CLOCHE_CHECK(check_text(value, "the environment"));
     line += "export " + name + "=" + quote_word(value) + "; ";
   }
-  if (!wish.work_dir.empty()) {
-    CLOCHE_CHECK(check_text(wish.work_dir, "the directory"));
+  if (!args.work_dir.empty()) {
+    CLOCHE_CHECK(check_text(args.work_dir, "the directory"));
     // With a leading `./` it is not an option, not a variable and not resolved by CDPATH.
-    const std::string path = wish.work_dir.starts_with('/') ? wish.work_dir : "./" + wish.work_dir;
+    const std::string path = args.work_dir.starts_with('/') ? args.work_dir : "./" + args.work_dir;
     line += "cd " + quote_word(path) + " || exit 126; ";
   }
-  if (wish.words.empty()) return line + "command -v bash >/dev/null 2>&1 && exec bash -i; exec sh -i";
-  CLOCHE_TRY(const std::string program, line_for(wish.words));
+  if (args.words.empty()) return line + "command -v bash >/dev/null 2>&1 && exec bash -i; exec sh -i";
+  CLOCHE_TRY(const std::string program, line_for(args.words));
   return line + program;
 }
 
-Result<ExecRequest> plan_exec(const ExecWish& wish) {
+Result<ExecRequest> plan_exec(const ExecArguments& args) {
   ExecRequest request;
   boost::json::object& body = request.body;
-  body["session_id"] = wish.session;
-  if (!wish.tenant.empty()) body["tenant_id"] = wish.tenant;
-  if (wish.language.empty()) {
+  body["session_id"] = args.session;
+  if (!args.tenant.empty()) body["tenant_id"] = args.tenant;
+  if (args.language.empty()) {
     request.target = "/bash";
-    CLOCHE_TRY(body["command"], line_for(wish.words));
+    CLOCHE_TRY(body["command"], line_for(args.words));
   } else {
     request.target = "/execute";
-    if (!is_utf8(wish.code)) return refused("the code must be UTF-8 because it is sent as JSON");
-    body["code"] = wish.code;
-    body["language"] = wish.language;
+    if (!is_utf8(args.code)) return refused("the code must be UTF-8 because it is sent as JSON");
+    body["code"] = args.code;
+    body["language"] = args.language;
   }
-  if (!is_utf8(wish.input)) {
+  if (!is_utf8(args.input)) {
     return refused(
         "stdin must be UTF-8 because it is sent as JSON; copy it with `cloche sessions cp - SESSION:FILE` and read it "
         "there");
   }
-  if (!wish.input.empty()) body["stdin"] = wish.input;
-  if (!wish.env.empty()) {
+  if (!args.input.empty()) body["stdin"] = args.input;
+  if (!args.env.empty()) {
     boost::json::object env;
-    for (const auto& [name, value] : wish.env) {
+    for (const auto& [name, value] : args.env) {
       CLOCHE_CHECK(check_text(value, "the environment"));
       env[name] = value;
     }
     body["env"] = std::move(env);
   }
-  if (!wish.work_dir.empty()) body["work_dir"] = wish.work_dir;
-  if (wish.timeout) body["timeout"] = *wish.timeout;
-  if (wish.background) body["background"] = true;
+  if (!args.work_dir.empty()) body["work_dir"] = args.work_dir;
+  if (args.timeout) body["timeout"] = *args.timeout;
+  if (args.background) body["background"] = true;
   return request;
 }
 

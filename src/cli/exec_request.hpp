@@ -12,7 +12,7 @@
 
 namespace cloche::cli {
 
-struct ExecWish {
+struct ExecArguments {
   std::string session;
   std::string tenant;              // empty: the caller's own
   std::vector<std::string> words;  // a program and its arguments
@@ -31,12 +31,12 @@ struct ExecRequest {
 };
 
 // `invalid_argument` for what cannot be sent: a NUL, or text that is not UTF-8.
-Result<ExecRequest> plan_exec(const ExecWish& wish);
+Result<ExecRequest> plan_exec(const ExecArguments& args);
 
 // The line of shell that becomes the program: nothing in it but the words, each read back as it is.
 Result<std::string> line_for(const std::vector<std::string>& words);
 // The same for a terminal, whose route knows neither environment nor directory; empty for a shell to talk to.
-Result<std::string> terminal_line_for(const ExecWish& wish);
+Result<std::string> terminal_line_for(const ExecArguments& args);
 
 // "NAME=VALUE", or "NAME" alone, whose value is this process's own.
 using OwnVariable = std::function<const char*(const char*)>;

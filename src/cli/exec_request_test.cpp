@@ -14,10 +14,10 @@ namespace {
 using testing::HasSubstr;
 
 TEST(PlanExec, Words_BecomeOneProgramsOwn) {
-  ExecWish wish;
-  wish.session = "demo";
-  wish.words = {"echo", "it's", "$(id); ls", ""};
-  const auto request = plan_exec(wish);
+  ExecArguments args;
+  args.session = "demo";
+  args.words = {"echo", "it's", "$(id); ls", ""};
+  const auto request = plan_exec(args);
   ASSERT_TRUE(request) << request.error().message;
   EXPECT_EQ(request->target, "/bash");
   EXPECT_EQ(request->body.at("command").as_string(), R"(exec echo 'it'\''s' '$(id); ls' '')");
@@ -25,17 +25,17 @@ TEST(PlanExec, Words_BecomeOneProgramsOwn) {
 }
 
 TEST(PlanExec, Code_GoesWithItsLanguage) {
-  ExecWish wish;
-  wish.session = "demo";
-  wish.tenant = "acme";
-  wish.language = "cpp";
-  wish.code = "int main() {}";
-  wish.input = "21";
-  wish.env = {{"A", "1"}};
-  wish.work_dir = "sub";
-  wish.timeout = 2.5;
-  wish.background = true;
-  const auto request = plan_exec(wish);
+  ExecArguments args;
+  args.session = "demo";
+  args.tenant = "acme";
+  args.language = "cpp";
+  args.code = "int main() {}";
+  args.input = "21";
+  args.env = {{"A", "1"}};
+  args.work_dir = "sub";
+  args.timeout = 2.5;
+  args.background = true;
+  const auto request = plan_exec(args);
   ASSERT_TRUE(request) << request.error().message;
   EXPECT_EQ(request->target, "/execute");
   EXPECT_EQ(boost::json::serialize(request->body),
@@ -44,33 +44,33 @@ TEST(PlanExec, Code_GoesWithItsLanguage) {
 }
 
 TEST(PlanExec, WhatJsonCannotCarry_IsRefused) {
-  ExecWish wish;
-  wish.session = "demo";
+  ExecArguments args;
+  args.session = "demo";
   const auto message_for = [&] {
-    const auto request = plan_exec(wish);
+    const auto request = plan_exec(args);
     return request ? std::string("planned") : request.error().message;
   };
   EXPECT_THAT(message_for(), HasSubstr("no program"));
-  wish.words = {"cat"};
-  wish.input = "\xff";
+  args.words = {"cat"};
+  args.input = "\xff";
   EXPECT_THAT(message_for(), HasSubstr("cloche sessions cp"));
-  wish.input.clear();
+  args.input.clear();
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"\xff"}, {"a", std::string("\0", 1)}, {""}, {"-c", "ls"}}) {
-    wish.words = words;
+    args.words = words;
     EXPECT_NE(message_for(), "planned");
   }
 }
 
 TEST(TerminalLine, EnvironmentAndDirectory_AreSetByTheShell) {
-  ExecWish wish;
-  EXPECT_EQ(terminal_line_for(wish).value(), "");
-  wish.words = {"vi", "a b"};
-  wish.env = {{"TERM", "it's"}};
-  wish.work_dir = "-x y";
-  EXPECT_EQ(terminal_line_for(wish).value(), R"(export TERM='it'\''s'; cd './-x y' || exit 126; exec vi 'a b')");
-  wish.words.clear();
-  EXPECT_THAT(terminal_line_for(wish).value(), testing::EndsWith("exec sh -i"));
+  ExecArguments args;
+  EXPECT_EQ(terminal_line_for(args).value(), "");
+  args.words = {"vi", "a b"};
+  args.env = {{"TERM", "it's"}};
+  args.work_dir = "-x y";
+  EXPECT_EQ(terminal_line_for(args).value(), R"(export TERM='it'\''s'; cd './-x y' || exit 126; exec vi 'a b')");
+  args.words.clear();
+  EXPECT_THAT(terminal_line_for(args).value(), testing::EndsWith("exec sh -i"));
 }
 
 TEST(ParseEnv, ValuesAreGivenOrThisShellsOwn) {

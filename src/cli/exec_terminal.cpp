@@ -100,7 +100,7 @@ class LentTerminal {
       auto sent = co_await socket_.write(Opcode::binary, std::move(keys));
       if (!sent) break;
     }
-    co_await for_ever();
+    co_await never();
   }
 
   Task<> follow_size() {
@@ -111,17 +111,12 @@ class LentTerminal {
       auto sent = co_await socket_.write(Opcode::text, std::move(told));
       if (!sent) break;
     }
-    co_await for_ever();
+    co_await never();
   }
 
   Task<int> wait_for_end() {
     const int number = co_await ends_.async_wait(asio::use_awaitable);
     co_return number;
-  }
-
-  static Task<> for_ever() {
-    Event never(co_await asio::this_coro::executor);
-    for (;;) co_await never.wait();
   }
 
   WebSocket& socket_;
@@ -133,9 +128,9 @@ class LentTerminal {
 
 }  // namespace
 
-Task<Result<int>> exec_on_terminal(Service& service, ExecWish wish) {
-  CLOCHE_CO_TRY(const std::string line, terminal_line_for(wish));
-  CLOCHE_CO_TRY(const SessionPlace place, co_await find_or_make_session(service, wish.session, wish.tenant));
+Task<Result<int>> exec_on_terminal(Service& service, ExecArguments args) {
+  CLOCHE_CO_TRY(const std::string line, terminal_line_for(args));
+  CLOCHE_CO_TRY(const SessionPlace place, co_await find_or_make_session(service, args.session, args.tenant));
   const WindowSize size = bounded(window_size(STDOUT_FILENO));
   std::string target = place.target() + fmt::format("/terminal?rows={}&cols={}", size.rows, size.columns);
   if (!line.empty()) target += "&command=" + percent_encoded(line);

@@ -8,6 +8,6 @@ namespace cloche::cli {
 
 // stdin and stdout must be terminals. The terminal is as it was when this returns or throws. The exit code is the
 // program's own, or 128 and the number of the signal that ended this command.
-Task<Result<int>> exec_on_terminal(Service& service, ExecWish wish);
+Task<Result<int>> exec_on_terminal(Service& service, ExecArguments args);
 
 }  // namespace cloche::cli

@@ -78,14 +78,14 @@ std::string mebibytes(std::uint64_t bytes) {
 }
 
 // Runs a task to its end or to a signal: then the task is cancelled, and the signal's number is the result.
-int run_until_signal(const oci::Watch& watch, asio::io_context& io, std::function<Task<>()> body) {
+int run_until_signal(const oci::CancelToken& token, asio::io_context& io, std::function<Task<>()> body) {
   int caught = 0;
   asio::cancellation_signal cancellation;
   asio::signal_set signals(io, SIGINT, SIGTERM, SIGHUP);
   signals.async_wait([&](boost::system::error_code error, int number) {
     if (error) return;
     caught = number;
-    watch.abandon();
+    token.cancel();
     cancellation.emit(asio::cancellation_type::terminal);
   });
   std::exception_ptr failure;
@@ -178,7 +178,7 @@ int build_images(const ImagesFlags& flags) {
   images::Progress progress = [&shown](std::string_view doing) { shown.say(doing); };
   asio::io_context io{1};
   const auto builder = value_or_throw(images::Builder::create(io.get_executor(), std::move(options), progress));
-  const oci::Watch watch(Deadline::after(longest_build * static_cast<int>(recipes.size() + 1)));
+  const oci::CancelToken token(Deadline::after(longest_build * static_cast<int>(recipes.size() + 1)));
   boost::json::array all;
   Status ended;
   const auto body = [&]() -> Task<> {
@@ -186,7 +186,7 @@ int build_images(const ImagesFlags& flags) {
       const images::Recipe& recipe = recipes[i];
       shown.begin(recipe.name, i);
       const auto start = Clock::now();
-      const oci::Watch own = watch.until(Deadline::after(longest_build));
+      const oci::CancelToken own = token.until(Deadline::after(longest_build));
       auto report = co_await builder->build(recipe, own);
       shown.clear();
       if (!report && flags.or_offline && flags.names.empty() && !recipe.has_packages) {
@@ -210,7 +210,7 @@ int build_images(const ImagesFlags& flags) {
       }
     }
   };
-  const int caught = run_until_signal(watch, io, body);
+  const int caught = run_until_signal(token, io, body);
   if (flags.json) std::printf("%s\n", write_json(all).c_str());
   if (caught != 0) return 128 + caught;
   value_or_throw(std::move(ended));
@@ -222,12 +222,12 @@ int list_images(const ImagesFlags& flags) {
   options.way = images::Way::offline;
   asio::io_context io{1};
   const auto builder = value_or_throw(images::Builder::create(io.get_executor(), std::move(options), {}));
-  const oci::Watch watch(Deadline::after(std::chrono::minutes(1)));
+  const oci::CancelToken token(Deadline::after(std::chrono::minutes(1)));
   boost::json::array all;
   Status ended;
   const auto body = [&]() -> Task<> {
     for (const images::Recipe& recipe : images::all_recipes()) {
-      auto found = co_await builder->look(recipe, watch.deadline());
+      auto found = co_await builder->look(recipe, token.deadline());
       if (!found) {
         ended = fail(std::move(found).error());
         co_return;
@@ -249,7 +249,7 @@ int list_images(const ImagesFlags& flags) {
       all.push_back(std::move(entry));
     }
   };
-  const int caught = run_until_signal(watch, io, body);
+  const int caught = run_until_signal(token, io, body);
   if (caught != 0) return 128 + caught;
   value_or_throw(std::move(ended));
   if (flags.json) std::printf("%s\n", write_json(all).c_str());

@@ -123,7 +123,7 @@ struct RunReport {
   Outcome outcome;
   std::string out;
   std::string err;
-  bool nobody_reads = false;
+  bool stdout_closed = false;
   std::string sandbox;
   std::string runtime;
 };
@@ -140,8 +140,8 @@ async::Task<Outcome> relay(async::Exec& exec, const RunFlags& flags, Ends& ends,
     }
     Descriptor& to = is_out ? ends.out : ends.err;
     const bool written = co_await to.write(output.bytes);
-    if (!written && is_out && !report.nobody_reads) {
-      report.nobody_reads = true;
+    if (!written && is_out && !report.stdout_closed) {
+      report.stdout_closed = true;
       exec.stop();
     }
   }
@@ -283,7 +283,7 @@ int run(const RunFlags& flags) {
   io.run();
   if (interrupted_by != 0) return 128 + interrupted_by;
   if (failure) std::rethrow_exception(failure);
-  if (report->nobody_reads) return 128 + SIGPIPE;
+  if (report->stdout_closed) return 128 + SIGPIPE;
 
   if (flags.json) {
     print_json(*report);

@@ -17,8 +17,8 @@
 #include "auth/token_file.hpp"
 #include "cli/command.hpp"
 #include "cli/text/print.hpp"
-#include "core/log.hpp"
 #include "core/first_of.hpp"
+#include "core/log.hpp"
 #include "json/write_json.hpp"
 #include "lib/throwing.hpp"
 #include "server/access.hpp"
@@ -166,7 +166,7 @@ void say_where(const server::Service& service, Form form) {
                                                                                       : exit_failure);
 }
 
-Task<Status> run_until_told(server::Service& service, asio::signal_set& signals, EndRules rules, Form form) {
+Task<Status> run_until_stopped(server::Service& service, asio::signal_set& signals, EndRules rules, Form form) {
   auto started = co_await service.start();
   if (!started) leave_to_the_next(started.error());
   say_where(service, form);
@@ -193,7 +193,7 @@ int serve(const ServeFlags& flags) {
   std::exception_ptr failure;
   Status ended;
   asio::co_spawn(
-      io, [&]() -> Task<> { ended = co_await run_until_told(*service, signals, rules, form_of(flags.json)); },
+      io, [&]() -> Task<> { ended = co_await run_until_stopped(*service, signals, rules, form_of(flags.json)); },
       [&](std::exception_ptr error) { failure = error; });
   io.run();
   if (failure) std::rethrow_exception(failure);

@@ -33,8 +33,8 @@ std::string_view to_string(ContextState state);
 
 // What happens to a call if the interpreter was lost before it.
 enum class AfterLoss {
-  refuse,      // its result says `lost`, until a restart
-  start_anew,  // it gets a new interpreter, and its result says `fresh`
+  refuse,   // its result says `lost`, until a restart
+  restart,  // it gets a new interpreter, and its result says `fresh`
 };
 
 struct ContextCaps {

@@ -109,7 +109,7 @@ ShellContext::ShellContext(Executor executor, LiveSandbox& sandbox, ShellContext
 ShellContext::ShellContext(Executor executor, LiveSandbox& sandbox, std::unique_ptr<ShellDialect> dialect)
     : sandbox_(sandbox),
       dialect_(dialect.get()),
-      core_(executor, sandbox, std::move(dialect), AfterLoss::start_anew),
+      core_(executor, sandbox, std::move(dialect), AfterLoss::restart),
       removals_(executor) {}
 
 const std::string& ShellContext::directory() const { return dialect_->directory; }

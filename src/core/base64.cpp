@@ -22,7 +22,7 @@ class Alphabet {
   }
 
   char letter(std::uint32_t value) const { return letters_[value & 63]; }
-  // -1 for a character that is none of its letters.
+  // -1 for a character that is not in the alphabet.
   int value(char letter) const { return values_[static_cast<unsigned char>(letter)]; }
 
  private:

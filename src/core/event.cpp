@@ -34,6 +34,11 @@ Task<> Event::wait(Deadline deadline) {
   }
 }
 
+Task<> never() {
+  Event event(co_await asio::this_coro::executor);
+  for (;;) co_await event.wait();
+}
+
 Task<> pause_for(Deadline::Clock::duration span) {
   asio::steady_timer timer(co_await asio::this_coro::executor, span);
   co_await timer.async_wait(asio::use_awaitable);

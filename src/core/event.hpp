@@ -1,4 +1,5 @@
-// Event: lets coroutines of one thread wait until something changed. It carries no data: who wakes looks again.
+// Event: lets coroutines of one thread wait until something changed. It carries no data: a waiter checks its condition
+// again.
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
@@ -11,7 +12,7 @@ class Event {
  public:
   explicit Event(const Executor& executor) : timer_(executor, Deadline::Clock::time_point::max()) {}
 
-  // Wakes all who wait now.
+  // Wakes all current waiters.
   void notify() { timer_.cancel(); }
 
   // Suspends until notify(), or until the deadline. Throws when the task is cancelled.
@@ -21,7 +22,10 @@ class Event {
   asio::steady_timer timer_;
 };
 
-// Suspends for so long; throws when the task is cancelled.
+// Suspends forever; throws when the task is cancelled. For a task that must not end before another one does.
+Task<> never();
+
+// Suspends for this time; throws when the task is cancelled.
 Task<> pause_for(Deadline::Clock::duration span);
 
 }  // namespace cloche

@@ -14,11 +14,11 @@ namespace cloche {
 // from it.
 bool is_cancellation(const std::exception_ptr& error);
 
-// What it says of itself.
+// Its message.
 std::string describe(const std::exception_ptr& error);
 
 // `cancelled` for a cancellation; anything else is a bug or a lack of memory, and `internal`. That is logged under
-// `what`, because a caller is told no more than that it happened.
+// `what`, because the caller only learns that it happened.
 Error to_error(std::string_view what, const std::exception_ptr& error);
 
 // How many exceptions this process has met that were no cancellations, for its metrics.

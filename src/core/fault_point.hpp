@@ -3,7 +3,7 @@
 //   fault_point<"pool.make.journalled">();                        // may kill, throw or delay
 //   CLOCHE_CHECK(fallible_point<"pool.make.journalled">());       // may also fail
 //
-// What happens is chosen by the environment or by set_faults(): CLOCHE_FAULT=NAME[:PASS][=ACTION][,...]
+// The action is chosen by the environment or by set_faults(): CLOCHE_FAULT=NAME[:PASS][=ACTION][,...]
 //
 //   PASS     3: the third time that the point is passed (the first by default); 3+: from the third time on
 //   ACTION   kill (SIGKILL, by default), throw (std::runtime_error), bad_alloc, fail (an internal error),
@@ -34,7 +34,7 @@ struct Name {
   char chars[size] = {};
 };
 
-// What can happen at a point.
+// The possible actions at a point.
 enum class Kind { plain, fallible };
 struct Point {
   std::string_view name;
@@ -45,7 +45,7 @@ struct Point {
 std::vector<Point> all();
 // How often the point was passed since the last set_faults().
 std::size_t passes(std::string_view name);
-// In place of the environment's; empty for none. invalid_argument when it cannot be understood.
+// Replaces the environment's; empty for none. invalid_argument if it cannot be parsed.
 Status set_faults(std::string_view setting);
 
 bool add(std::string_view name, Kind kind);

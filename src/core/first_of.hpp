@@ -1,6 +1,6 @@
 // first_of: several tasks at once, until one of them ends.
 //
-// Asio's `a || b` waits for one that succeeds: if `a` throws, it goes on waiting for `b`, and drops the exception when
+// Asio's `a || b` waits for one that succeeds: if `a` throws, it keeps waiting for `b`, and drops the exception when
 // `b` succeeds. Here the first one to end decides, whichever way it ends.
 #pragma once
 
@@ -57,8 +57,8 @@ Ended take_first(Completions& completions, std::index_sequence<indices...>) {
 
 }  // namespace detail
 
-// Starts all. When the first one ends, the others are cancelled and waited for. Returns the first one's value, at its
-// index, or throws what it threw. A cancellation of the caller reaches all.
+// Starts all. When the first one ends, the others are cancelled and awaited. Returns the first one's value, at its
+// index, or rethrows its exception. A cancellation of the caller reaches all.
 template <class... T>
 Task<std::variant<detail::ValueOf<T>...>> first_of(Task<T>... tasks) {
   using Ended = std::variant<detail::ValueOf<T>...>;

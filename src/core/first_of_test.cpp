@@ -32,7 +32,7 @@ Task<> throw_a_little_later() {
   throw std::out_of_range("on purpose");
 }
 
-// What the body threw, once nothing is left to do.
+// The exception of the body, after everything has ended.
 std::exception_ptr run(std::function<Task<>()> body) {
   asio::io_context io;
   std::exception_ptr thrown;

@@ -35,7 +35,7 @@ struct GateState {
 
 namespace {
 
-// In the queue as long as it is not admitted; if it leaves by an exception after that, its room is given back.
+// In the queue until it is admitted; if it leaves by an exception after that, its room is released.
 class Place {
  public:
   Place(std::shared_ptr<GateState> gate, Urgency urgency)

@@ -16,7 +16,7 @@ class Gate {
  public:
   Gate(Executor executor, std::uint32_t width);
 
-  // Leaves the gate when it goes.
+  // Leaves the gate in its destructor.
   class Pass {
    public:
     explicit Pass(std::shared_ptr<struct GateState> gate) : gate_(std::move(gate)) {}

@@ -10,7 +10,7 @@
 
 namespace cloche {
 
-// What `start()` returns, a Task of a Result. An exception becomes `internal`, with a line in the log that begins with
+// The result of `start()`, a Task of a Result. An exception becomes `internal`, with a line in the log that begins with
 // `what`. A cancellation is `cancelled`, and stays pending: the caller's next co_await throws.
 template <class Start>
 std::invoke_result_t<Start&> attempted(std::string what, Start start) {
@@ -24,7 +24,7 @@ std::invoke_result_t<Start&> attempted(std::string what, Start start) {
   co_return fail(to_error(what, thrown));
 }
 
-// The same, except that a cancellation goes through to the caller.
+// The same, except that a cancellation is passed on to the caller.
 template <class Start>
 std::invoke_result_t<Start&> guarded(std::string what, Start start) {
   std::exception_ptr thrown;

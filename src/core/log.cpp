@@ -20,14 +20,14 @@ namespace {
 using Line = spdlog::memory_buf_t;
 using Message = spdlog::details::log_msg;
 
-// Of the event that this thread is writing: a formatter is called in the middle of the call that logs.
+// The event that this thread is writing: a formatter is called in the middle of the logging call.
 thread_local std::span<const Field> current_fields;
 
 void put(Line& line, std::string_view text) { line.append(text.data(), text.data() + text.size()); }
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
-// As in a JSON string, which is a good form for people too.
+// As in a JSON string, which is also readable for people.
 void put_escaped(Line& line, char c) {
   switch (c) {
     case '\n': return put(line, "\\n");

@@ -34,7 +34,7 @@ struct Field {
 };
 void event(Level level, std::string_view message, std::span<const Field> fields);
 
-// What makes a line. Whatever is in a message, it stays one line, and valid UTF-8 in JSON.
+// Formats a line. Whatever a message contains, it stays one line, and valid UTF-8 in JSON.
 std::unique_ptr<spdlog::formatter> make_formatter(Form form);
 
 }  // namespace cloche::log

@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock::time_point (*)();
 std::shared_ptr<spdlog::sinks::sink> count_repeated(std::shared_ptr<spdlog::sinks::sink> into,
                                                     Clock clock = std::chrono::steady_clock::now);
 
-// Writes the counts that are due. Call it now and then: a kind that has fallen silent is told of as well.
+// Writes the counts that are due. Call it from time to time, so that kinds without new lines are reported, too.
 void report_repeated();
 
 }  // namespace cloche::log

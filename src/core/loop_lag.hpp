@@ -8,7 +8,7 @@
 
 namespace cloche {
 
-// Waits for so long, again and again, and tells each time how much later than asked it woke up. Until it is cancelled.
+// Waits for this time again and again, and reports each time how late it woke up. Until it is cancelled.
 Task<> watch_loop_lag(Deadline::Clock::duration every, std::function<void(Deadline::Clock::duration)> tell);
 
 }  // namespace cloche

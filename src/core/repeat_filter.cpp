@@ -9,7 +9,7 @@ bool is_of_word(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_' || c == '.';
 }
 
-// Enough to tell kinds apart.
+// Enough to distinguish kinds.
 constexpr std::size_t most_of_message = 200;
 constexpr std::chrono::seconds check_interval{1};
 

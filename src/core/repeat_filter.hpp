@@ -30,7 +30,7 @@ class RepeatFilter {
     std::chrono::seconds over{};
   };
   enum class Due { over, all };
-  // The kinds of which some were not written and whose window is over, or all of those; each is told once.
+  // The kinds with suppressed lines whose window is over, or all of them; each is returned once.
   std::vector<Counted> take(Due due, Time now);
 
  private:

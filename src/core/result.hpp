@@ -11,8 +11,8 @@ namespace cloche {
 
 enum class ErrorCode {
   invalid_argument,   // the caller asked for something that makes no sense
-  not_found,          // the named thing is not there
-  already_exists,     // the named thing is there already
+  not_found,          // the named object does not exist
+  already_exists,     // the named object already exists
   permission_denied,  // the caller, or Cloche on its behalf, may not do this
   limit_reached,      // a quota, a pool or a size limit is used up
   unsupported,        // this host, engine or runtime cannot do it
@@ -64,7 +64,7 @@ std::unexpected<Error> fail_errno(std::string_view what);
 // `CLOCHE_TRY(auto file, open(path));` declares `file`, or returns the error.
 #define CLOCHE_TRY(declaration, ...) \
   CLOCHE_TRY_AS_(return, CLOCHE_CONCAT(cloche_result_, __LINE__), declaration, __VA_ARGS__)
-// `CLOCHE_CHECK(sync(file));` goes on, or returns the error.
+// `CLOCHE_CHECK(sync(file));` continues, or returns the error.
 #define CLOCHE_CHECK(...) CLOCHE_CHECK_AS_(return, CLOCHE_CONCAT(cloche_result_, __LINE__), __VA_ARGS__)
 // The same in a coroutine.
 #define CLOCHE_CO_TRY(declaration, ...) \

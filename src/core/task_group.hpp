@@ -1,8 +1,8 @@
 // TaskGroup: owns the coroutines an object started. Declare it as the last member.
 //
-// No task is detached: before the group's owner goes away, `co_await group.shut_down()` cancels and joins them all.
-// A group destroyed with tasks still running cancels them; the tasks' frames then end on the executor and must not
-// touch their owner any more, which is why owners shut their group down first.
+// No task is detached: before the group's owner is destroyed, `co_await group.shut_down()` cancels and joins them all.
+// A group destroyed with tasks still running cancels them; the tasks' frames then end on the executor and must not use
+// their owner any more, which is why owners shut their group down first.
 #pragma once
 
 #include <boost/asio/cancellation_signal.hpp>
@@ -26,7 +26,7 @@ class TaskGroup {
   // ends, so that a lambda's captures outlive its frame. An exception other than cancellation is logged under `name`;
   // a task that others wait for has to end that wait itself.
   //
-  // On the executor's own thread the task runs at once, up to its first suspension, before this returns.
+  // On the executor's own thread the task runs immediately, up to its first suspension, before this returns.
   //
   // After cancel() or shut_down() nothing is started: returns false, and `start` is destroyed.
   bool spawn(std::string name, std::function<Task<>()> start);

@@ -115,7 +115,7 @@ TEST(TaskGroup, TaskSpawnedAfterCancel_IsNotStarted) {
   EXPECT_EQ(group.size(), 0u);
 }
 
-// As one does that goes on to clean up: it must not keep the group from ending.
+// Like a task that continues with its cleanup: it must not keep the group from ending.
 TEST(TaskGroup, CancelledTaskThatSpawnsAnother_IsJoinedWithoutIt) {
   asio::io_context io;
   TaskGroup group(io.get_executor());
@@ -140,7 +140,7 @@ TEST(TaskGroup, CancelledTaskThatSpawnsAnother_IsJoinedWithoutIt) {
   EXPECT_TRUE(joined);
 }
 
-// A group with tasks that end while others are still to be told.
+// A group with tasks that end while others are still to be notified.
 TEST(TaskGroup, CancelOfMany_ReachesEachExactlyOnce) {
   asio::io_context io;
   TaskGroup group(io.get_executor());

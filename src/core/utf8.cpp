@@ -16,7 +16,7 @@ std::size_t length_by_lead(unsigned char lead) {
   return 0;
 }
 
-// Length of the character at the front; 0 when there is none.
+// Length of the first character; 0 if it is invalid.
 std::size_t character_at_front(std::string_view bytes) {
   const auto lead = static_cast<unsigned char>(bytes.front());
   const std::size_t length = length_by_lead(lead);

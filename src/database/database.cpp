@@ -61,7 +61,7 @@ Database::~Database() { sqlite3_close(handle_); }
 Error Database::error(std::string_view step) const {
   const int code = sqlite3_errcode(handle_);
   ErrorCode kind = ErrorCode::internal;
-  if (code == SQLITE_FULL) kind = ErrorCode::unavailable;  // the server's disk: no fault of who calls
+  if (code == SQLITE_FULL) kind = ErrorCode::unavailable;  // the server's disk: not the caller's fault
   if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_ERROR) kind = ErrorCode::protocol;
   if (code == SQLITE_CANTOPEN || code == SQLITE_READONLY || code == SQLITE_PERM) kind = ErrorCode::permission_denied;
   return {kind, name_ + ": " + std::string(step) + ": " + sqlite3_errmsg(handle_)};

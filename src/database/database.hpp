@@ -25,7 +25,7 @@ class Statement {
   void bind(int parameter, std::string_view text);
   void bind(int parameter, std::int64_t number);
   void bind_null(int parameter);
-  // To its end; it can then be run again.
+  // Runs it to its end; it can then be run again.
   Status run();
   // The next row; false at the end, after which it can be run again.
   Result<bool> next();
@@ -55,9 +55,8 @@ class Database {
     std::int64_t version() const { return static_cast<std::int64_t>(steps.size()); }
   };
 
-  // Makes the file where there is none; ":memory:" is one that nobody else sees. A file of an older version is brought
-  // up to this one, by all steps that it lacks or by none. `protocol` when it is damaged, `unsupported` when a newer
-  // Cloche has written it.
+  // Creates the file if it does not exist; ":memory:" is a private one. A file of an older version is migrated to this
+  // one, by all missing steps or by none. `protocol` if it is damaged, `unsupported` if a newer Cloche has written it.
   static Result<std::unique_ptr<Database>> open(const std::string& path, const Schema& schema);
   ~Database();
   Database(const Database&) = delete;

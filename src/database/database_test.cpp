@@ -22,7 +22,7 @@ constexpr const char* broken_steps[] = {"CREATE TABLE things (name TEXT)",
                                         "ALTER TABLE things ADD COLUMN size INTEGER; SELECT nonsense FROM nothing"};
 constexpr Database::Schema broken_schema{.name = "test", .steps = broken_steps};
 
-// A file that goes with the test.
+// A file that is removed with the test.
 class DatabaseFile : public testing::Test {
  protected:
   DatabaseFile() {
@@ -86,7 +86,7 @@ TEST_F(DatabaseFile, OfANewerVersion_IsRefusedAndLeftAlone) {
   EXPECT_TRUE(Database::open(path(), later_schema));
 }
 
-// What was written last is in the write-ahead log alone, as after a crash.
+// The last writes are only in the write-ahead log, as after a crash.
 TEST_F(DatabaseFile, PutAside_KeepsWhatWasWrittenLast) {
   const std::string copy = directory_ + "/crashed.db";
   {

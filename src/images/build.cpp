@@ -36,14 +36,14 @@ bool Builder::is_current(const std::string& label, const std::string& inputs) co
   return options_.current == BuildOptions::Current::skip && label == inputs;
 }
 
-Task<Result<BuildReport>> Builder::build(Recipe recipe, oci::Watch watch) {
-  if (options_.backend == BackendKind::docker) co_return co_await build_docker(std::move(recipe), std::move(watch));
-  auto make = [this, &recipe, &watch] { return build_oci(recipe, watch); };
+Task<Result<BuildReport>> Builder::build(Recipe recipe, oci::CancelToken token) {
+  if (options_.backend == BackendKind::docker) co_return co_await build_docker(std::move(recipe), std::move(token));
+  auto make = [this, &recipe, &token] { return build_oci(recipe, token); };
   auto made = co_await run_blocking(pool_, std::move(make));
   co_return made;
 }
 
-Result<BuildReport> Builder::build_oci(const Recipe& recipe, const oci::Watch& watch) const {
+Result<BuildReport> Builder::build_oci(const Recipe& recipe, const oci::CancelToken& token) const {
   if (!recipe.has_packages) return fail(no_packages(recipe));
   BuildReport report;
   report.image = store_.path_of(recipe.name);
@@ -57,10 +57,10 @@ Result<BuildReport> Builder::build_oci(const Recipe& recipe, const oci::Watch& w
   };
   if (is_there()) return report;
   CLOCHE_CHECK(check_offline_tools());
-  CLOCHE_TRY(Draft draft, store_.draft(watch));
+  CLOCHE_TRY(Draft draft, store_.draft(token));
   // Another process may have built it while we waited.
   if (is_there()) return report;
-  CLOCHE_CHECK(make_debian_root(recipe, draft.path(), progress_, watch));
+  CLOCHE_CHECK(make_debian_root(recipe, draft.path(), progress_, token));
   CLOCHE_TRY(const BuiltRoot built, store_.install(std::move(draft), recipe.name, inputs));
   report.bytes = built.bytes;
   return report;
@@ -68,29 +68,29 @@ Result<BuildReport> Builder::build_oci(const Recipe& recipe, const oci::Watch& w
 
 // The oci backend's root filesystem serves here too when it is current; else one is made and thrown away. Either way
 // the draft keeps others from replacing it meanwhile.
-Task<Status> Builder::import(Recipe recipe, std::string inputs, oci::Watch watch) {
+Task<Status> Builder::import(Recipe recipe, std::string inputs, oci::CancelToken token) {
   std::string root;
-  auto prepare = [this, &root, &recipe, &inputs, &watch]() -> Result<Draft> {
+  auto prepare = [this, &root, &recipe, &inputs, &token]() -> Result<Draft> {
     CLOCHE_CHECK(check_offline_tools());
-    CLOCHE_TRY(Draft draft, store_.draft(watch));
+    CLOCHE_TRY(Draft draft, store_.draft(token));
     const auto there = store_.find(recipe.name);
     root = draft.root();
     if (there && is_current(there->inputs, inputs)) {
       root = there->path;
     } else {
-      CLOCHE_CHECK(make_debian_root(recipe, draft.path(), progress_, watch));
+      CLOCHE_CHECK(make_debian_root(recipe, draft.path(), progress_, token));
     }
     return draft;
   };
   auto draft = co_await run_blocking(pool_, std::move(prepare));
   if (!draft) co_return fail(std::move(draft).error());
   progress_("importing it into the engine");
-  auto imported = co_await import_root(engine_, pool_, recipe, inputs, root, watch);
+  auto imported = co_await import_root(engine_, pool_, recipe, inputs, root, token);
   co_return imported;
 }
 
-Task<Result<BuildReport>> Builder::build_docker(Recipe recipe, oci::Watch watch) {
-  const Deadline deadline = watch.deadline();
+Task<Result<BuildReport>> Builder::build_docker(Recipe recipe, oci::CancelToken token) {
+  const Deadline deadline = token.deadline();
   const std::string offline = inputs_of(recipe, Method::offline, host_architecture());
   const std::string by_file = inputs_of(recipe, Method::dockerfile, host_architecture());
   auto there = co_await find_docker_image(engine_, recipe, deadline);
@@ -124,7 +124,7 @@ Task<Result<BuildReport>> Builder::build_docker(Recipe recipe, oci::Watch watch)
   }
   if (report.method == Method::offline) {
     if (!recipe.has_packages) co_return fail(no_packages(recipe));
-    auto imported = co_await import(recipe, offline, watch);
+    auto imported = co_await import(recipe, offline, token);
     if (!imported) co_return fail(std::move(imported).error());
   } else {
     auto built = co_await build_dockerfile(engine_, recipe, by_file, options_.network, progress_, deadline);

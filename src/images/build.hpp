@@ -52,17 +52,17 @@ class Builder {
   // invalid_argument for an invalid engine host, and for a method that the backend does not support.
   static Result<std::unique_ptr<Builder>> create(Executor executor, BuildOptions options, Progress progress);
 
-  // Ends early with `cancelled` when the watch is abandoned, or by the task's cancellation; then nothing is left.
-  Task<Result<BuildReport>> build(Recipe recipe, oci::Watch watch);
+  // Ends early with `cancelled` when the token is abandoned, or by the task's cancellation; then nothing is left.
+  Task<Result<BuildReport>> build(Recipe recipe, oci::CancelToken token);
   // The existing images, whichever way they were built.
   Task<Result<ImageState>> look(Recipe recipe, Deadline deadline);
 
  private:
   Builder(Executor executor, BuildOptions options, Progress progress, http::Endpoint endpoint);
 
-  Result<BuildReport> build_oci(const Recipe& recipe, const oci::Watch& watch) const;
-  Task<Result<BuildReport>> build_docker(Recipe recipe, oci::Watch watch);
-  Task<Status> import(Recipe recipe, std::string inputs, oci::Watch watch);
+  Result<BuildReport> build_oci(const Recipe& recipe, const oci::CancelToken& token) const;
+  Task<Result<BuildReport>> build_docker(Recipe recipe, oci::CancelToken token);
+  Task<Status> import(Recipe recipe, std::string inputs, oci::CancelToken token);
   bool is_current(const std::string& label, const std::string& inputs) const;
 
   BuildOptions options_;

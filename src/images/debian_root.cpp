@@ -84,9 +84,9 @@ Status check_offline_tools() {
 }
 
 Status make_debian_root(const Recipe& recipe, const std::string& draft, const Progress& progress,
-                        const oci::Watch& watch) {
+                        const oci::CancelToken& token) {
   CLOCHE_CHECK(check_offline_tools());
-  CLOCHE_TRY(const Mirror mirror, find_mirror(watch));
+  CLOCHE_TRY(const Mirror mirror, find_mirror(token));
   const std::string root = draft + "/rootfs";
   CLOCHE_CHECK(oci::make_directory(draft + "/tmp", 01777));
 
@@ -102,7 +102,7 @@ Status make_debian_root(const Recipe& recipe, const std::string& draft, const Pr
     complaints.look_at(text);
     if (text.starts_with("I: ")) progress(text.substr(3));
   };
-  CLOCHE_TRY(const int code, run_lines(spec, line, watch));
+  CLOCHE_TRY(const int code, run_lines(spec, line, token));
   if (code != 0) {
     return fail(ErrorCode::unavailable, "mmdebstrap: " + complaints.text() +
                                             " (does `apt-get update` work? Packages come from the mirror "

@@ -19,7 +19,7 @@ constexpr auto patience = std::chrono::minutes(10);
 // A root filesystem as a tar archive, piece by piece. Blocking.
 class TarStream {
  public:
-  TarStream(std::string root, oci::Watch watch) : root_(std::move(root)), watch_(std::move(watch)) {}
+  TarStream(std::string root, oci::CancelToken token) : root_(std::move(root)), watch_(std::move(token)) {}
 
   Result<std::string> next() {
     if (!tar_) {
@@ -40,7 +40,7 @@ class TarStream {
 
  private:
   std::string root_;
-  oci::Watch watch_;
+  oci::CancelToken watch_;
   std::unique_ptr<Process> tar_;
 };
 
@@ -77,9 +77,9 @@ Task<Result<std::optional<DockerImage>>> find_docker_image(docker::Engine& engin
 }
 
 Task<Status> import_root(docker::Engine& engine, asio::thread_pool& pool, Recipe recipe, std::string inputs,
-                         std::string root, oci::Watch watch) {
-  const Deadline deadline = watch.deadline();
-  auto tar = std::make_shared<TarStream>(std::move(root), std::move(watch));
+                         std::string root, oci::CancelToken token) {
+  const Deadline deadline = token.deadline();
+  auto tar = std::make_shared<TarStream>(std::move(root), std::move(token));
   docker::Call call;
   call.method = "POST";
   call.path = "/images/create";

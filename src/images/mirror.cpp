@@ -14,12 +14,12 @@ bool is_plain(std::string_view word) {
   return std::ranges::all_of(word, [](unsigned char c) { return c > ' ' && c < 127 && c != '[' && c != ']'; });
 }
 
-Result<std::string> ask(std::vector<std::string> argv, const oci::Watch& watch) {
+Result<std::string> ask(std::vector<std::string> argv, const oci::CancelToken& token) {
   ProcessSpec spec;
   spec.argv = std::move(argv);
   spec.environment = plain_environment();
   spec.errors = ProcessSpec::Errors::apart;
-  return output_of(spec, watch);
+  return output_of(spec, token);
 }
 
 }  // namespace
@@ -55,14 +55,14 @@ std::vector<std::string> proxies_in(std::string_view dump) {
   return found;
 }
 
-Result<Mirror> find_mirror(const oci::Watch& watch) {
+Result<Mirror> find_mirror(const oci::CancelToken& token) {
   Mirror mirror;
   if (!find_program("apt-get") || !find_program("apt-config")) return mirror;
   CLOCHE_TRY(
       const std::string targets,
-      ask({"apt-get", "indextargets", "--format", targets_format, "Created-By: Packages", "Component: main"}, watch));
+      ask({"apt-get", "indextargets", "--format", targets_format, "Created-By: Packages", "Component: main"}, token));
   mirror.sources = sources_from_targets(targets);
-  CLOCHE_TRY(const std::string dump, ask({"apt-config", "dump"}, watch));
+  CLOCHE_TRY(const std::string dump, ask({"apt-config", "dump"}, token));
   mirror.aptconfig = proxies_in(dump);
   return mirror;
 }

@@ -145,9 +145,9 @@ Process::~Process() {
   (void)wait();
 }
 
-Result<std::string> Process::read(const oci::Watch& watch) {
+Result<std::string> Process::read(const oci::CancelToken& token) {
   for (;;) {
-    CLOCHE_CHECK(watch.check("wait for a program"));
+    CLOCHE_CHECK(token.check("wait for a program"));
     pollfd polled = {out_.get(), POLLIN, 0};
     const int ready = ::poll(&polled, 1, look_up_every);
     if (ready < 0 && errno != EINTR) return fail_errno("wait for a program");
@@ -174,11 +174,11 @@ Result<int> Process::wait() {
 
 std::string Process::complaints() const { return err_ ? oci::read_bounded_memory(err_.get()) : std::string(); }
 
-Result<int> run_lines(const ProcessSpec& spec, const LineSink& line, const oci::Watch& watch) {
+Result<int> run_lines(const ProcessSpec& spec, const LineSink& line, const oci::CancelToken& token) {
   CLOCHE_TRY(Process process, Process::start(spec));
   std::string pending;
   for (;;) {
-    CLOCHE_TRY(const std::string bytes, process.read(watch));
+    CLOCHE_TRY(const std::string bytes, process.read(token));
     if (bytes.empty()) break;
     for (const char c : bytes) {
       if (c != '\n' && c != '\r' && pending.size() < longest_line) {
@@ -193,11 +193,11 @@ Result<int> run_lines(const ProcessSpec& spec, const LineSink& line, const oci::
   return process.wait();
 }
 
-Result<std::string> output_of(const ProcessSpec& spec, const oci::Watch& watch) {
+Result<std::string> output_of(const ProcessSpec& spec, const oci::CancelToken& token) {
   CLOCHE_TRY(Process process, Process::start(spec));
   std::string all;
   for (;;) {
-    CLOCHE_TRY(const std::string bytes, process.read(watch));
+    CLOCHE_TRY(const std::string bytes, process.read(token));
     if (bytes.empty()) break;
     all += bytes;
     if (all.size() > most_output) return fail(ErrorCode::limit_reached, spec.argv.front() + " printed too much");

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/oci/watch.hpp"
+#include "backend/oci/cancel_token.hpp"
 #include "core/result.hpp"
 #include "core/unique_fd.hpp"
 
@@ -44,8 +44,8 @@ class Process {
   Process& operator=(Process&&) = delete;
   ~Process();
 
-  // Some of its output; none at its end. `cancelled` or `timeout` when the watch says so.
-  Result<std::string> read(const oci::Watch& watch);
+  // Some of its output; none at its end. `cancelled` or `timeout` when the token says so.
+  Result<std::string> read(const oci::CancelToken& token);
   // After its output has ended: its exit code, 128 + signal when one ended it.
   Result<int> wait();
   // The beginning of what it said on stderr, where that is apart.
@@ -61,9 +61,9 @@ class Process {
 
 // Runs it to its end, handing each line to `line`.
 using LineSink = std::function<void(std::string_view line)>;
-Result<int> run_lines(const ProcessSpec& spec, const LineSink& line, const oci::Watch& watch);
+Result<int> run_lines(const ProcessSpec& spec, const LineSink& line, const oci::CancelToken& token);
 
 // Runs it to its end: its output, of which there must not be more than 4 MiB. An exit code other than 0 is an error.
-Result<std::string> output_of(const ProcessSpec& spec, const oci::Watch& watch);
+Result<std::string> output_of(const ProcessSpec& spec, const oci::CancelToken& token);
 
 }  // namespace cloche::images

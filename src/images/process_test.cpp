@@ -20,7 +20,7 @@ ProcessSpec shell(const std::string& script) {
   return spec;
 }
 
-oci::Watch watch_of(Deadline::Clock::duration span) { return oci::Watch(Deadline::after(span)); }
+oci::CancelToken watch_of(Deadline::Clock::duration span) { return oci::CancelToken(Deadline::after(span)); }
 
 TEST(Process, Lines_ArriveOneByOneWithTheExitCode) {
   std::vector<std::string> lines;
@@ -78,9 +78,9 @@ TEST(Process, Deadline_KillsItWithItsChildren) {
 }
 
 TEST(Process, AbandonedWatch_EndsIt) {
-  const oci::Watch watch = watch_of(60s);
-  std::thread other([&] { watch.abandon(); });
-  const auto code = run_lines(shell("sleep 100"), [](std::string_view) {}, watch);
+  const oci::CancelToken token = watch_of(60s);
+  std::thread other([&] { token.cancel(); });
+  const auto code = run_lines(shell("sleep 100"), [](std::string_view) {}, token);
   other.join();
   ASSERT_FALSE(code);
   EXPECT_EQ(code.error().code, ErrorCode::cancelled);

@@ -36,12 +36,12 @@ std::string generation_at(const std::string& link) {
   return target.substr(link_start.size(), target.size() - link_start.size() - link_end.size());
 }
 
-Result<UniqueFd> lock(const std::string& path, const oci::Watch& watch) {
+Result<UniqueFd> lock(const std::string& path, const oci::CancelToken& token) {
   UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!fd) return fail_errno("open " + path);
   while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR) return fail_errno("lock " + path);
-    CLOCHE_CHECK(watch.check("wait for another `cloche images build`"));
+    CLOCHE_CHECK(token.check("wait for another `cloche images build`"));
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   return fd;
@@ -100,10 +100,10 @@ std::optional<BuiltRoot> RootStore::find(const std::string& name) const {
   return built;
 }
 
-Result<Draft> RootStore::draft(const oci::Watch& watch) const {
+Result<Draft> RootStore::draft(const oci::CancelToken& token) const {
   auto made = oci::make_directories(directory_ + "/roots", 0711);
   if (!made) return fail(std::move(made).error().at("run as root or choose another state directory"));
-  CLOCHE_TRY(UniqueFd locked, lock(directory_ + "/.build.lock", watch));
+  CLOCHE_TRY(UniqueFd locked, lock(directory_ + "/.build.lock", token));
   CLOCHE_TRY(const std::vector<std::string> names, oci::list_directory(directory_));
   for (const std::string& name : names) {
     if (name.starts_with(draft_start)) CLOCHE_CHECK(oci::remove_tree(directory_ + "/" + name));

@@ -6,7 +6,7 @@ namespace cloche::pool {
 
 namespace {
 
-// FNV-1a: this tells versions of a configuration apart, and keeps no secret.
+// FNV-1a: it distinguishes versions of a configuration and does not protect a secret.
 std::uint64_t hash(std::string_view text) {
   std::uint64_t value = 0xcbf29ce484222325;
   for (const unsigned char c : text) value = (value ^ c) * 0x100000001b3;

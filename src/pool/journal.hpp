@@ -27,15 +27,16 @@ struct JournalEntry {
   JournalState state = JournalState::making;
   std::optional<std::string> tenant;
   std::uint32_t uses = 0;
-  std::string holder;  // who wants it back after a crash; empty: nobody
+  std::string holder;  // who takes it over after a crash; empty: no holder
 };
 
 class Journal {
  public:
-  // Makes the file where there is none. One that is damaged, or that belongs to another owner, is put aside, and a new
-  // one begun: what lives is then known by the owner's id alone. unsupported when a newer Cloche has written it.
+  // Creates the file if it does not exist. A file that is damaged or belongs to another owner is moved aside and a new
+  // one is started: living sandboxes are then found only by the owner's id. unsupported if a newer Cloche has written
+  // it.
   static Result<std::unique_ptr<Journal>> open(const std::string& path, const std::string& owner = {});
-  // For those who leave nothing behind.
+  // For owners that leave nothing behind.
   static Result<std::unique_ptr<Journal>> open_in_memory() { return open(":memory:"); }
 
   Status begin(const JournalEntry& entry);

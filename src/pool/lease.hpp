@@ -1,4 +1,4 @@
-// Lease: a sandbox lent by a pool, with what its claim has bound to it. Giving it back cannot fail.
+// Lease: a sandbox leased from a pool, with what its claim has bound to it. Releasing it cannot fail.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@ namespace cloche::pool {
 
 class WarmPool;
 
-// What a claim has bound: it holds for every program that is run through the lease.
+// What a claim has bound: it applies to every program that runs through the lease.
 struct Binding {
   std::map<std::string, std::string> env;  // secrets among it
   std::string work_dir;                    // absolute
@@ -21,8 +21,8 @@ struct Binding {
   void apply_to(ExecSpec& spec) const;
 };
 
-// Given back when it goes, on exceptions too. Belongs on the thread that owns all state. A lease that was ended from
-// the pool's side (running_timeout, shutdown) is safe to use: every call fails with sandbox_lost.
+// Released by the destructor, also on exceptions. Used on the thread that owns all state. A lease that the pool has
+// ended (running_timeout, shutdown) is safe to use: every call fails with sandbox_lost.
 class Lease {
  public:
   Lease() = default;  // none
@@ -35,21 +35,21 @@ class Lease {
   explicit operator bool() const { return sandbox_ != nullptr; }
   LiveSandbox& operator*() const { return *sandbox_; }
   LiveSandbox* operator->() const { return sandbox_.get(); }
-  // For those who may still be using it when the lease ends.
+  // For users that may still use it when the lease ends.
   const std::shared_ptr<LiveSandbox>& shared() const { return sandbox_; }
   const Binding& binding() const { return binding_; }
   // After a takeover, when what was bound is not known to the sandbox.
   void rebind(Binding binding) { binding_ = std::move(binding); }
 
-  // As LiveSandbox's, with what was bound.
+  // Like those of LiveSandbox, with what was bound.
   Task<Result<std::unique_ptr<Exec>>> start(ExecSpec spec, Deadline deadline = Deadline::never());
   Task<Result<Exec::Collected>> run(ExecSpec spec, Deadline deadline = Deadline::never());
   // A path that is not absolute is meant beneath the bound work directory, which it cannot leave.
   FilePath place(std::string path) const;
 
-  // True when it still had the sandbox. Afterwards the lease is none.
+  // True if it still had the sandbox. Afterwards the lease is empty.
   bool give_back();
-  // For the poisoned: it is not used again.
+  // If the sandbox may be compromised: it is not used again.
   bool destroy();
 
  private:

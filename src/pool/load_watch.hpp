@@ -10,8 +10,8 @@ enum class Load { normal, moderate, high };
 
 class LoadWatch {
  public:
-  // `wanted` of `limit` sandboxes: lent, or waited for. The new load when it has changed. It rises at 70 % and 90 % and
-  // falls 5 points below, so that a pool at the edge is not talked about every second.
+  // `wanted` of `limit` sandboxes are leased or waited for. Returns the new load if it has changed. It rises at 70 %
+  // and 90 % and falls 5 points below, so that a pool at the threshold is not logged every second.
   std::optional<Load> update(std::uint64_t wanted, std::uint64_t limit);
 
  private:

@@ -23,9 +23,9 @@ Task<Result<std::shared_ptr<LiveSandbox>>> take_over(std::unique_ptr<Enclosure> 
 Task<Result<std::shared_ptr<LiveSandbox>>> keep_if(std::shared_ptr<LiveSandbox> sandbox,
                                                    std::function<Task<Status>()> step);
 
-// What a claim is told when the sandbox that was made for it came to nothing. Whoever claims has done nothing wrong:
-// that is `unavailable`, unless the profile asks for what is not there or cannot be, which an operator must mend, or
-// time has run out. Details of what failed inside are for the log.
+// The error of a claim whose sandbox could not be created. The caller has done nothing wrong: it is `unavailable`,
+// unless the profile requires something that does not exist or is impossible, which an operator must fix, or time has
+// run out. Internal details are only logged.
 Error refusal_of_making(Error error, const std::string& profile, Callers callers);
 
 // Destroys it, whatever happens to the caller meanwhile; what could not be removed is logged, and the backend tries

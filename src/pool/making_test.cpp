@@ -1,4 +1,4 @@
-// What callers are told of a sandbox that came to nothing.
+// Errors of callers whose sandbox could not be created.
 #include "pool/making.hpp"
 
 #include <gtest/gtest.h>

@@ -14,9 +14,9 @@ namespace cloche::pool {
 namespace {
 
 constexpr std::chrono::seconds check_interval{1};
-// For all that shutdown still has to remove after the leases have ended.
+// For everything that shutdown still has to remove after the leases have ended.
 constexpr std::chrono::seconds removal_patience{30};
-// For one sandbox that an earlier process left: the start waits for it. After that it is tried again beside all else.
+// For one sandbox of an earlier process: the start waits for it. After that the removal is retried in the background.
 constexpr std::chrono::seconds destroy_patience{5};
 // A sandbox that resists holds up none but others that do.
 constexpr std::uint32_t removals_again = 1;
@@ -164,8 +164,8 @@ Task<Status> Manager::recover(Deadline deadline) {
   co_return Status{};
 }
 
-// A sandbox that was idle is clean, and goes on in its pool if it is still what the profile asks for. One that was held
-// goes on as it is. Anything else has lost its owner, or its history, and goes.
+// A sandbox that was idle is clean, and stays in its pool if it still fits the profile. One that was held continues
+// unchanged. All others have lost their owner or their history and are removed.
 Task<Status> Manager::meet_again(std::unique_ptr<Enclosure>& enclosure, const JournalEntry* entry) {
   CLOCHE_CO_CHECK(fallible_point<"pool.recover.begin">());
   if (entry != nullptr && entry->state == JournalState::idle) {
@@ -203,7 +203,7 @@ Task<> Manager::meet_or_destroy(std::unique_ptr<Enclosure> enclosure, std::optio
   co_await destroy_left(std::move(enclosure));
 }
 
-// One that cannot be destroyed is tried again by the backend, and its entry in the journal goes with the next start.
+// A sandbox that cannot be destroyed is retried by the backend, and its journal entry is removed by the next start.
 Task<> Manager::destroy_left(std::unique_ptr<Enclosure> enclosure) {
   const std::string name = enclosure->spec().name;
   auto work = [&]() -> Task<Status> {
@@ -271,7 +271,7 @@ Result<std::shared_ptr<WarmPool>> Manager::find_for(const std::string& tenant, c
   return no_pool(name, names_for(tenant));
 }
 
-// What a name stands for, be there such a profile or not.
+// The profile of a name, whether it exists or not.
 const std::string& Manager::profile_of(const std::string& name) const {
   const auto alias = options_.aliases.find(name);
   return alias == options_.aliases.end() ? name : alias->second;

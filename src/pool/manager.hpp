@@ -26,13 +26,13 @@ class Manager {
   Task<Status> start(Deadline deadline);
 
   // Leases that were held (WarmPool::claim_lasting) when an earlier process ended, by their holder's name. Those that
-  // nobody takes end with the manager.
+  // are not taken end with the manager.
   std::map<std::string, Lease> take_held() { return std::exchange(held_, {}); }
 
-  // For wiring: whoever may use it. not_found lists what there is.
+  // For internal wiring, without access control. not_found lists the existing pools.
   Result<std::shared_ptr<WarmPool>> find(const std::string& name) const;
-  // For requests: a pool that the tenant may use. One that it may not use is not_found as one that is not there, and
-  // the error lists those that are there for the tenant.
+  // For requests: a pool that the tenant may use. A pool that it may not use is not_found, like one that does not
+  // exist, and the error lists the tenant's pools.
   Result<std::shared_ptr<WarmPool>> find_for(const std::string& tenant, const std::string& name) const;
   const auth::AccessTable& access() const { return tenancy_.access; }
   Task<Result<Lease>> acquire(std::string name, ClaimOptions options, Deadline deadline = Deadline::never());
@@ -41,8 +41,8 @@ class Manager {
   // Sandboxes that could not be removed so far, of all pools and of none. Each is tried again every now and then.
   std::vector<Unremoved> unremoved() const;
 
-  // Nothing more is lent; leases have drain_timeout to end by themselves; then everything goes. Names how many
-  // sandboxes did not want to go, and are left for the next start. Callers that come later wait with the first.
+  // Stops leasing; leases have drain_timeout to end by themselves; then everything is removed. Reports how many
+  // sandboxes could not be removed and are left to the next start. Later callers wait with the first.
   Task<Status> shut_down();
   // Shutdown waits for no lease any more.
   void hasten();

@@ -79,7 +79,7 @@ std::optional<RefuseReason> Policy::refusal_of(const Waiting& claim, AtLimit at_
     if (!seen && (waiting->tenant == claim.tenant || may_have_more(waiting->tenant))) ++ahead;
     seen = seen || waiting->claim == claim.claim;
   }
-  // What is on its way to being free is as good as free, as long as no other claim has its turn before.
+  // What is about to be free counts as free, as long as no other claim is served before.
   if (at_limit == AtLimit::fail && ahead > counts_.resetting + counts_.removing) return RefuseReason::at_limit;
   const std::uint64_t share =
       (std::uint64_t{options_.max_waiting} * tenant_limit() + options_.scale_limit - 1) / options_.scale_limit;
@@ -100,8 +100,8 @@ std::uint32_t Policy::waiting_of(const std::string& tenant) const {
   return static_cast<std::uint32_t>(std::ranges::count(queue_, tenant, &Waiting::tenant));
 }
 
-// A claim's rank is how many its tenant will have lent before it. So the tenants take turns, and those that have less
-// come first.
+// A claim's rank is the number of sandboxes that its tenant will have before it. So the tenants take turns, and those
+// with fewer sandboxes come first.
 std::vector<Policy::Queue::iterator> Policy::by_turn() {
   struct Turn {
     std::uint32_t rank;
@@ -247,7 +247,7 @@ void Policy::died(SlotId id, Time now) {
       start_removing(slot, RemoveReason::died, now);
       break;
     case SlotState::resetting: start_removing(slot, RemoveReason::died, now); break;
-    // Who has it is about to learn, and may still ask the kernel how it came about.
+    // Its holder is about to be notified, and may still ask the kernel for the cause.
     case SlotState::lent: slot->second.dead = true; break;
     case SlotState::making:
     case SlotState::removing: return;
@@ -336,7 +336,7 @@ void Policy::serve_waiting(Time now) {
   if (queue_.empty() || can_do_nothing) return;
   std::uint32_t coming = counts_.resetting + counts_.removing;
   std::uint32_t returning = counts_.resetting;
-  // Of each tenant: what is being made, or coming, for its claims.
+  // For each tenant: what is being created, or about to be free, for its claims.
   std::map<std::string, std::uint32_t> promised;
   for (const Waiting& waiting : queue_) promised[waiting.tenant] += waiting.maker.has_value();
   for (const auto& waiting : by_turn()) {
@@ -398,7 +398,7 @@ bool Policy::is_backing_off(Time now) const {
   return failures_ >= failures_before_backing_off && (now < refill_from_ || counts_.making > 0);
 }
 
-// Sandboxes that are made, and die before they were of use to anybody, are as good as failures of making.
+// Sandboxes that are created and die before they were of use count as failures of creation.
 void Policy::note_early_death(const Slot& slot, Time now) {
   if (slot.uses > 0 || now - slot.since >= early_death) return;
   if (++early_deaths_ < failures_before_backing_off) return;
@@ -484,7 +484,7 @@ void Policy::serve(Queue::iterator waiting, Slots::iterator slot, Time now) {
   served.term = waiting->term;
   change_state(served, SlotState::lent, now);
   actions_.push_back(Serve{claim, slot->first});
-  // Long before anything could overflow, who was served when is of no interest any more.
+  // Long before anything could overflow, the order of service does not matter any more.
   if (last_served_.size() > most_remembered) last_served_.clear();
   last_served_[waiting->tenant] = ++served_;
   queue_.erase(waiting);
@@ -555,7 +555,7 @@ Policy::Slots::iterator Policy::find_longest_idle_of_a_tenant() {
   return longest;
 }
 
-// What the next claim finds warm. With several tenants only the fresh ones are sure to be of use to it.
+// What the next claim finds warm. With several tenants only fresh sandboxes are certain to be usable for it.
 std::uint32_t Policy::stock() const {
   if (has_one_tenant()) return counts_.idle + counts_.resetting;
   return static_cast<std::uint32_t>(std::ranges::count_if(

@@ -1,11 +1,11 @@
-// Policy: all that a pool decides, and nothing that it does. No clock, no I/O, no coroutine: what happened is told to
-// it, what to do about it is taken from it. So it can be tried against thousands of random schedules.
+// Policy: everything that a pool decides, and nothing that it does. No clock, no I/O, no coroutine: it receives events
+// and returns actions. So it can be tested with thousands of random schedules.
 //
-// A slot is a place for one sandbox, from before it is made until it is gone. There are never more slots than
-// `scale_limit`. A claim is a caller who wants a sandbox. The claims of one tenant are served first come, first served.
-// Between tenants, each free sandbox or place goes to the one that has the fewest lent; of those with equally many, to
-// the one that was served the longest time ago. No tenant has more than `tenant_limit` lent, nor more than that share
-// of the queue.
+// A slot is a place for one sandbox, from before its creation until it is gone. There are never more slots than
+// `scale_limit`. A claim is a caller that wants a sandbox. The claims of one tenant are served in order. Between
+// tenants, each free sandbox or slot goes to the one with the fewest leased sandboxes; among equals, to the one that
+// was served the longest time ago. No tenant has more than `tenant_limit` leased sandboxes, nor more than that share of
+// the queue.
 //
 // A sandbox that served one tenant never serves another. One that no waiting claim may have is evicted for those that
 // wait.
@@ -55,10 +55,10 @@ enum class RefuseReason {
   backing_off,  // making has failed several times in a row, and is not tried again yet
 };
 
-// What to do. Make, Reset and Remove are answered by made() or make_failed(), reset_done() and removed().
+// Actions. Make, Reset and Remove are answered by made() or make_failed(), reset_done() and removed().
 struct Make {
   SlotId slot;
-  bool urgent;  // somebody waits for it
+  bool urgent;  // a claim waits for it
 };
 struct Serve {
   ClaimId claim;
@@ -91,7 +91,7 @@ class Policy {
   // The seed makes pauses after failures differ from those of other pools.
   explicit Policy(PoolOptions options, std::uint32_t seed = 1);
 
-  // Fills up. Also called whenever time has passed: idle and lent sandboxes grow too old, a refill is due again.
+  // Fills up. Also called whenever time has passed: idle and leased sandboxes become too old, a refill is due again.
   void tick(Time now);
 
   enum class Term {
@@ -110,7 +110,7 @@ class Policy {
   // When making is tried again; in the past, or never set, when it may be tried now.
   Time tries_again_at() const { return refill_from_; }
 
-  // Both are false, and harmless, when the claim does not have the slot (any more).
+  // Both return false, without effect, if the claim does not have the slot (any more).
   bool give_back(SlotId slot, ClaimId claim, Time now);
   bool destroy(SlotId slot, ClaimId claim, Time now);
 
@@ -120,16 +120,16 @@ class Policy {
   // The sandbox died by itself.
   void died(SlotId slot, Time now);
 
-  // A sandbox that was there before, clean and idle. `tenant` is unset when it has served nobody.
+  // An existing sandbox, clean and idle. `tenant` is unset if it has not been used.
   SlotId adopt(std::optional<std::string> tenant, std::uint32_t uses, Time now);
-  // One that was lent before, to somebody who still wants it.
+  // A sandbox that was leased before, to a holder that still wants it.
   SlotId adopt_lent(ClaimId claim, std::string tenant, std::uint32_t uses, Time now);
 
   void resize(PoolOptions options, Time now);
 
-  // No claim is served any more; what is not lent is removed. Lent ones follow as they are given back.
+  // No claim is served any more; what is not leased is removed. Leased sandboxes follow when they are released.
   void shut_down(Time now);
-  // The lent ones too, at once.
+  // Removes leased sandboxes, too, immediately.
   void end_leases(Time now);
 
   std::vector<Action> take_actions();
@@ -142,7 +142,7 @@ class Policy {
   std::optional<SlotState> state(SlotId slot) const;
   std::uint32_t uses(SlotId slot) const;
   std::optional<std::string> tenant(SlotId slot) const;
-  // For which a sandbox is wanted no more, though it is still being made.
+  // A claim that no longer wants a sandbox, although one is still being created for it.
   bool is_unwanted(SlotId slot) const;
 
  private:
@@ -151,10 +151,10 @@ class Policy {
     Time since;  // in this state
     std::optional<std::string> tenant;
     std::uint32_t uses = 0;
-    ClaimId lease = 0;                // lent: to whom
-    Term term = Term::bounded;        // lent: for how long
+    ClaimId lease = 0;                // leased: to which claim
+    Term term = Term::bounded;        // leased: for how long
     std::optional<ClaimId> made_for;  // making: whose claim fails with it
-    bool dead = false;                // lent: died meanwhile
+    bool dead = false;                // leased: died meanwhile
     bool unwanted = false;            // making: to be removed as soon as it is made
   };
   struct Waiting {
@@ -210,7 +210,7 @@ class Policy {
   std::uint32_t failures_ = 0;  // of making, in a row; those that were under way together count as one
   Time last_failure_;
   Time refill_from_;                // not before, after a failure
-  std::uint32_t early_deaths_ = 0;  // of sandboxes that were never lent, in a row
+  std::uint32_t early_deaths_ = 0;  // of sandboxes that were never leased, in a row
   std::uint32_t random_;
   bool shutting_down_ = false;
 };

@@ -202,7 +202,7 @@ class Schedule {
         std::ranges::count_if(sandboxes_, [](const auto& entry) { return entry.second.lent_to.has_value(); });
     EXPECT_EQ(counts.lent, lent);
     if (waiting_.empty()) return;
-    // No lost wake-up: whoever waits could not be served now, and something will happen that serves him.
+    // No lost wake-up: a waiting claim cannot be served now, and something will happen that serves it.
     for (const auto& [slot, sandbox] : sandboxes_) {
       if (policy_.state(slot) != SlotState::idle) continue;
       for (const auto& [id, claim] : waiting_) {

@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A pool whose engine does what it is told at once, or when the test says so.
+// A pool whose engine acts immediately, or when the test says so.
 class PolicyTest : public testing::Test {
  protected:
   static PoolOptions options(std::uint32_t size, std::uint32_t limit) {
@@ -208,7 +208,7 @@ TEST_F(PolicyTest, EngineThatFails_IsAskedAgainLaterAndLater) {
     while (policy->counts().making == 0) policy->tick(now += 100ms);
     pauses.push_back(std::chrono::duration_cast<std::chrono::milliseconds>(now - failed_at));
   }
-  // Varied by a quarter, and looked at every 100 ms.
+  // Varied by a quarter, and checked every 100 ms.
   auto expected = 200ms;
   for (const auto pause : pauses) {
     EXPECT_GE(pause, expected * 3 / 4);
@@ -307,7 +307,7 @@ TEST_F(PolicyTest, IdleBeyondPoolSize_IsRemovedAfterTheTimeoutAndNotBefore) {
   give_back(1), give_back(2), give_back(3);
   obey();
   ASSERT_EQ(policy->counts().idle, 4u);
-  policy->tick(now += 599s);  // the one that was not lent became idle long ago, but it is one of many
+  policy->tick(now += 599s);  // the one that was not leased became idle long ago, but it is one of many
   obey();
   EXPECT_EQ(policy->counts().idle, 3u);
   policy->tick(now += 1s);

@@ -1,6 +1,6 @@
-// Secrets: declared by name, known here alone. They reach a program through its environment, over the channel, and are
-// in no sandbox's configuration. There are no others than those that the manager was made with: no name is ever looked
-// up in the environment of this process.
+// Secrets: declared by name, known only here. They reach a program through its environment, over the channel, and are
+// not part of any sandbox's configuration. There are only those that the manager was created with: names are never
+// looked up in the environment of this process.
 #pragma once
 
 #include <map>
@@ -21,10 +21,10 @@ class Secrets {
   // not_found unless there is a secret of each name.
   Status check(const std::vector<std::string>& names) const;
 
-  // Those of a profile: its secrets are for whoever may use the profile.
+  // Those of a profile: its secrets are available to all who may use the profile.
   Result<Values> of_profile(const std::vector<std::string>& names) const;
-  // Those that a claim names itself: each must list the claim's tenant. One that does not is not_found, with the same
-  // words as one that is not there.
+  // Those that a claim names itself: each must list the claim's tenant. Otherwise it is not_found, with the same
+  // message as a missing one.
   Result<Values> of_claim(const std::vector<std::string>& names, const std::string& tenant,
                           const auth::AccessTable& access) const;
 

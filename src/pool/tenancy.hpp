@@ -11,8 +11,8 @@ namespace cloche::pool {
 
 struct Tenancy {
   auth::AccessTable access;
-  // A name to the profiles that it would stand for if its own profile was not there. They serve the tenants that may
-  // not use that one, so that a closed profile cannot be told from a missing one.
+  // Maps a name to the profiles that are used if its own profile does not exist. They serve the tenants that may not
+  // use it, so that a closed profile cannot be distinguished from a missing one.
   std::map<std::string, std::vector<std::string>> fallbacks;
 
   // For a program that embeds the library: its own claims are trusted.

@@ -20,8 +20,8 @@ namespace {
 
 // Beyond the time the agent has to say that it is ready: unpacking an image, a slow engine, imports of a zygote.
 constexpr std::chrono::seconds make_patience{120};
-// For agents of an earlier process, which are there already: the start of this one waits for them. One that was idle is
-// soon replaced; with one that is held, its session is lost.
+// For existing agents of an earlier process: the start of this one waits for them. An idle one is soon replaced; with
+// one that is held, its session is lost.
 constexpr std::chrono::seconds adopt_patience{5};
 constexpr std::chrono::seconds adopt_held_patience{10};
 constexpr std::chrono::seconds destroy_patience{30};
@@ -181,7 +181,7 @@ Task<Result<Lease>> WarmPool::claim_unguarded(ClaimOptions options, std::string 
     // Given back, it must become clean soon or it is removed. Meanwhile the caller gets another one.
     if (!alive || room == rooms_.end()) continue;
     auto bound = co_await bind(room->second, binding, std::move(options), deadline);
-    // Whoever claims has not had this sandbox yet, and can have another.
+    // The caller has not had this sandbox yet, and can get another.
     if (!bound && bound.error().code == ErrorCode::sandbox_lost) bound.error().code = ErrorCode::unavailable;
     if (!bound) co_return fail(refusal_of_binding(std::move(bound).error()));
     ++counted_.claims;
@@ -311,7 +311,7 @@ void WarmPool::carry_out(const Action& action) {
     fault_point<"pool.reset.begin">();
     tasks_.spawn("reset sandbox", [self, slot = to_reset->slot] { return self->reset(slot); });
   } else if (const auto* to_remove = std::get_if<Remove>(&action)) {
-    // Its first step is guarded, and it goes on until it has succeeded.
+    // Its first step is guarded, and it continues until it has succeeded.
     tasks_.spawn("remove sandbox", [self, removal = *to_remove] { return self->remove(removal.slot, removal.reason); });
   }
 }

@@ -1,5 +1,5 @@
-// WarmPool: keeps sandboxes of one profile warm and lends them. It does what its Policy decides: making, resetting and
-// removing go on in tasks of their own, so that a claim that finds an idle sandbox waits for nobody.
+// WarmPool: keeps sandboxes of one profile warm and leases them. It does what its Policy decides: creating, resetting
+// and removing run in separate tasks, so that a claim that finds an idle sandbox does not wait.
 #pragma once
 
 #include <map>
@@ -42,34 +42,34 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
 
   // A sandbox of an earlier process; one that cannot be had clean is destroyed.
   Task<> adopt(std::unique_ptr<Enclosure> enclosure, JournalEntry entry);
-  // A sandbox that somebody held, as it is. What a claim has bound is not known any more.
+  // A sandbox that was held, unchanged. What a claim had bound is no longer known.
   Task<Result<Lease>> adopt_held(std::unique_ptr<Enclosure> enclosure, JournalEntry entry);
   // Begins to fill up.
   void start();
 
-  // Fails as the options say when all are lent: limit_reached or timeout, with the pool's figures; unavailable after
-  // shutdown has begun; else with what went wrong in making or binding.
+  // If all are leased, it fails as the options say: limit_reached or timeout, with the pool's figures; unavailable
+  // after shutdown has begun; otherwise with the error of creating or binding.
   Task<Result<Lease>> claim(ClaimOptions options, Deadline deadline = Deadline::never());
   // A lease that ends only when it is given back, and is handed to `holder` again after a crash of this process.
   Task<Result<Lease>> claim_lasting(ClaimOptions options, std::string holder, Deadline deadline = Deadline::never());
-  // What these options would bind. not_found when the tenant may not use the profile, or one of the secrets.
+  // What these options would bind. not_found if the tenant may not use the profile or one of the secrets.
   Result<Binding> binding_of(const ClaimOptions& options) const;
 
   // Called by leases. False, and harmless, when the claim does not have the slot (any more).
   bool give_back(SlotId slot, ClaimId claim);
   bool destroy(SlotId slot, ClaimId claim);
 
-  // What a monitor does every second: what grew too old, what is missing, what died silently, how high the load is.
+  // The work of a monitor every second: what is too old, what is missing, what died silently, how high the load is.
   void watch();
 
   PoolStats stats() const;
-  // Those that have resisted their removal, which is tried again and again.
+  // Sandboxes whose removal has failed; it is retried again and again.
   std::vector<Unremoved> unremoved() const;
   std::uint32_t lent_to(const std::string& tenant) const { return policy_.lent_to(tenant); }
   std::uint32_t tenant_limit() const { return policy_.tenant_limit(); }
   Status resize(PoolOptions options);
 
-  // Shutdown, in this order: nothing new is lent; leases end; what does not want to go is left for recovery.
+  // Shutdown, in this order: nothing new is leased; leases end; what cannot be removed is left for recovery.
   void close();
   Task<> wait_until_unlent(Deadline deadline);
   void end_leases();
@@ -90,7 +90,7 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
   };
   class Waiter;
 
-  // Does what the policy has decided. Throws nothing: what cannot be done is told to the policy as a failure.
+  // Does what the policy has decided. Does not throw: failures are reported to the policy.
   void act();
   void carry_out(const Action& action);
   void give_up(const Action& action, const std::exception_ptr& thrown);
@@ -135,7 +135,7 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
   LoadWatch load_;
   PoolStats counted_;  // what only adds up
   bool hastened_ = false;
-  Event went_;  // a sandbox is lent no more, or is gone
+  Event went_;  // a sandbox is no longer leased, or is gone
   TaskGroup tasks_;
 };
 

@@ -1,4 +1,4 @@
-// A pool while nobody claims: its monitor, its figures, its shutdown.
+// A pool between claims: its monitor, its figures, its shutdown.
 #include "core/fault_point.hpp"
 #include "core/guarded.hpp"
 #include "core/log.hpp"
@@ -10,7 +10,7 @@ namespace cloche::pool {
 namespace {
 
 constexpr std::chrono::seconds ping_patience{5};
-// At a claim: an agent that lives answers within a millisecond, on a busy machine within a few.
+// At a claim: a living agent responds within a millisecond, on a busy machine within a few.
 constexpr std::chrono::seconds claim_patience{1};
 constexpr std::chrono::seconds heard_of_lately{1};
 
@@ -58,7 +58,7 @@ void WarmPool::watch() {
   }
 }
 
-// It may be lent meanwhile: the agent answers beside whatever else goes on.
+// It may be leased meanwhile: the agent responds concurrently.
 Task<> WarmPool::look_at(SlotId slot) {
   const auto sandbox = rooms_.at(slot).sandbox;
   auto work = [&sandbox]() -> Task<Status> {

@@ -85,7 +85,7 @@ StepKind step_of(const std::vector<std::string>& compilers, const std::vector<st
   return is_line && line_calls(compilers, argv[2]) && has_complaint(err) ? StepKind::compile : StepKind::run;
 }
 
-void tell_forced_end(std::string& err, Cause cause, const Outcome& outcome, std::chrono::milliseconds timeout) {
+void add_forced_end_message(std::string& err, Cause cause, const Outcome& outcome, std::chrono::milliseconds timeout) {
   switch (cause) {
     case Cause::wall:
       add_line(err,

@@ -22,6 +22,6 @@ StepKind step_of(const std::vector<std::string>& compilers, const std::vector<st
 constexpr int timed_out_code = 124;
 
 // Says at the end of stderr what the program could not: that it was ended by force, or not started.
-void tell_forced_end(std::string& err, Cause cause, const Outcome& outcome, std::chrono::milliseconds timeout);
+void add_forced_end_message(std::string& err, Cause cause, const Outcome& outcome, std::chrono::milliseconds timeout);
 
 }  // namespace cloche::runner

@@ -59,16 +59,16 @@ TEST(StepOf, CommandAndComplaint_TellCompilingFromRunning) {
 TEST(ForcedEnd, IsSaidBehindWhatWasPrinted) {
   using namespace std::chrono_literals;
   std::string err = "half a line";
-  tell_forced_end(err, Cause::wall, {}, 30s);
+  add_forced_end_message(err, Cause::wall, {}, 30s);
   EXPECT_EQ(err, "half a line\nExecution timed out after 30 seconds");
   err.clear();
-  tell_forced_end(err, Cause::wall, {}, 1500ms);
+  add_forced_end_message(err, Cause::wall, {}, 1500ms);
   EXPECT_EQ(err, "Execution timed out after 1.5 seconds");
   err = "x\n";
-  tell_forced_end(err, Cause::memory, {}, 1s);
+  add_forced_end_message(err, Cause::memory, {}, 1s);
   EXPECT_EQ(err, "x\nKilled: the memory limit was exceeded");
   err = "x\n";
-  tell_forced_end(err, Cause::exit_code, {}, 1s);
+  add_forced_end_message(err, Cause::exit_code, {}, 1s);
   EXPECT_EQ(err, "x\n");
 }
 

@@ -57,7 +57,7 @@ CommandResponse to_response(Exec::Collected ran, StepKind step, std::chrono::mil
     response.exit_code = timed_out_code;
     response.category = Category::timeout;
   }
-  tell_forced_end(response.err, verdict.cause, ran.outcome, timeout);
+  add_forced_end_message(response.err, verdict.cause, ran.outcome, timeout);
   return response;
 }
 

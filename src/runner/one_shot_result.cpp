@@ -36,7 +36,7 @@ OneShotResult to_one_shot_result(StepKind step, Exec::Collected ran) {
     case Cause::wall:
     case Cause::cpu:
       result.timed_out = true;
-      result.error = timed_out_words;
+      result.error = timed_out_message;
       break;
     case Cause::memory:
     case Cause::output:
@@ -56,7 +56,7 @@ OneShotResult given_up() {
   result.category = Category::timeout;
   result.cause = Cause::lost;
   result.timed_out = true;
-  result.error = timed_out_words;
+  result.error = timed_out_message;
   return result;
 }
 

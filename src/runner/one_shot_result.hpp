@@ -7,7 +7,7 @@
 
 namespace cloche::runner {
 
-constexpr const char* timed_out_words = "Execution timed out";
+constexpr const char* timed_out_message = "Execution timed out";
 
 OneShotResult to_one_shot_result(StepKind step, Exec::Collected ran);
 

@@ -20,9 +20,9 @@ namespace {
 // Undelivered messages of one stream, and bytes waiting to be written in all, before the agent is called a liar and
 // our own senders wait.
 constexpr std::size_t max_queued_messages = 16 * 1024 * 1024;
-// What a message costs beside its bytes: many small ones are not cheaper than a large one.
+// The cost of a message besides its bytes: many small ones are not cheaper than a large one.
 constexpr std::size_t message_overhead = 128;
-// Of the words with which an agent refuses.
+// The limit of an agent's error message.
 constexpr std::size_t most_words = 2048;
 constexpr std::size_t max_pending_output = 1024 * 1024;
 constexpr std::size_t read_size = 256 * 1024;
@@ -64,7 +64,7 @@ struct AgentLink::State : std::enable_shared_from_this<AgentLink::State> {
   wire::FrameDecoder decoder;
   std::string output;
   bool stopping = false;
-  bool is_ending = false;  // the channel has ended; the cause is being looked for
+  bool is_ending = false;  // the channel has ended; the cause is being determined
   std::optional<Error> lost;
   std::function<void()> on_lost;
   std::function<Task<std::string>()> explain_end;
@@ -116,7 +116,7 @@ struct AgentLink::State : std::enable_shared_from_this<AgentLink::State> {
     queue({.type = wire::FrameType::credit, .lane = lane, .stream = stream.id, .payload = payload});
   }
 
-  // The channel is of no use any more: looks for the cause, then fails everything.
+  // The channel is unusable: determines the cause, then fails everything.
   Task<> lose(std::string why);
   // Runs a loop. However it ends, no one is left to wait for it.
   Task<> guard_loop(std::string what, Task<> (State::*loop)());
@@ -149,7 +149,7 @@ Task<> AgentLink::State::guard_loop(std::string what, Task<> (State::*loop)()) {
 }
 
 Task<> AgentLink::State::read_loop() {
-  // Not filled: of one that waits only what was read into is in memory.
+  // Not filled: while it waits, only the part that was read into is in memory.
   const auto buffer = std::make_unique_for_overwrite<char[]>(read_size);
   while (!lost && !stopping && !is_ending) {
     auto n = co_await enclosure->channel().read_some({buffer.get(), read_size});
@@ -197,8 +197,8 @@ Status AgentLink::State::take_bytes(std::string_view bytes) {
 bool AgentLink::State::find_answer(std::string_view bytes) {
   constexpr std::size_t longest_answer = 4096;
   scan_buffer.append(bytes);
-  // An agent may send anything before its answer, and any amount of it: a place where no answer can begin costs a look
-  // at a header, on the thread that all others wait for.
+  // An agent may send anything before its response, and any amount of it: a position where no response can begin costs
+  // only a check of a header, on the thread that all others wait for.
   for (std::size_t at = 0; (at = scan_buffer.find(static_cast<char>(wire::FrameType::ready), at)) != std::string::npos;
        ++at) {
     const auto frame = wire::whole_frame_at(std::string_view(scan_buffer).substr(at, longest_answer));
@@ -241,7 +241,7 @@ Status AgentLink::State::take_stream_frame(AgentStream::State& stream, const wir
     case data:
       if (frame.payload.size() > stream.receive_credit[frame.lane])
         return fail(ErrorCode::protocol, "more data than its credit allows");
-      // What costs no credit would be without bounds.
+      // What costs no credit would be unlimited.
       if (frame.payload.empty()) return fail(ErrorCode::protocol, "empty data frame");
       stream.receive_credit[frame.lane] -= frame.payload.size();
       stream.events.push_back(StreamData{frame.lane, std::string(frame.payload)});
@@ -284,7 +284,7 @@ Status AgentLink::State::take_stream_frame(AgentStream::State& stream, const wir
 AgentStream::~AgentStream() {
   if (state_->ended) return;
   cancel();
-  // Nobody will look at what still comes; the agent's close ends the id. It must not wait for credit until then.
+  // What still arrives is ignored; the agent's close ends the id. It must not wait for credit until then.
   const auto link = state_->link.lock();
   if (!link) return;
   const std::string all = wire::encode(wire::Credit{UINT32_MAX});
@@ -318,7 +318,7 @@ Task<Status> AgentStream::send_data(std::uint8_t lane, std::string bytes, Deadli
   while (!rest.empty()) {
     const auto link = state->link.lock();
     if (state->error) co_return fail(*state->error);
-    if (state->ended || !link) co_return Status{};  // the program is gone; nobody wants the rest
+    if (state->ended || !link) co_return Status{};  // the program is gone; the rest is not needed
     if (deadline.passed()) co_return fail(ErrorCode::timeout, "the sandbox did not read its input in time");
     if (link->output.size() >= max_pending_output) {
       co_await link->output_room.wait(deadline);

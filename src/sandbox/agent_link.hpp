@@ -21,7 +21,7 @@ namespace cloche {
 
 class AgentLink;
 
-// What can happen on a stream.
+// Events of a stream.
 struct StreamData {
   std::uint8_t lane = 0;
   std::string bytes;
@@ -40,7 +40,7 @@ class AgentStream {
  public:
   ~AgentStream();
 
-  // The next event, in order. After StreamClosed or an error there is none.
+  // The next event, in order. Nothing follows StreamClosed or an error.
   Task<Result<StreamEvent>> next(Deadline deadline);
 
   // Sends bytes as the agent's credit allows.
@@ -76,7 +76,7 @@ class AgentLink {
   // Opens a stream with a request.
   Result<std::unique_ptr<AgentStream>> open(std::string_view request);
 
-  // What of file requests the agent understands; see wire::file_level. 0 until it has said hello.
+  // The level of file requests that the agent supports; see wire::file_level. 0 until its hello.
   std::uint32_t file_level() const;
 
   // Round trip to the agent and back.

@@ -173,7 +173,7 @@ TEST_F(AgentLinkTest, AgentThatNeverAnswers_IsATimeout) {
 }
 
 TEST_F(AgentLinkTest, TakeoverWithHalfAFrameInTheWay_FindsTheAnswer) {
-  // The rest of a frame, and a whole one that looks like an answer to somebody else.
+  // The rest of a frame, and a whole one that looks like a response to another hello.
   std::string rest = "half a frame \x02\x02\x02";
   const wire::Ready foreign{.version = 1, .nonce = "not yours"};
   const std::string payload = wire::encode(foreign);

@@ -1,7 +1,7 @@
 // Backend and Enclosure: what makes sandboxes, and what one of them is made of.
 //
-// A backend raises the walls and lays the channel; all that happens inside goes over the channel and is the same for
-// every backend (see sandbox/live_sandbox.hpp).
+// A backend isolates the sandbox and provides the channel; everything inside the sandbox is controlled over the channel
+// and is the same for every backend (see sandbox/live_sandbox.hpp).
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ namespace cloche {
 struct Evidence {
   std::uint64_t oom_kills = 0;
   std::optional<Bytes> memory_peak;
-  std::uint64_t refused_forks = 0;  // at the limit of processes and threads of the host; 0 where nobody counts them
+  std::uint64_t refused_forks = 0;  // at the limit of processes and threads of the host; 0 if they are not counted
 };
 
 // The walls of one sandbox. Destroying the object does not destroy the sandbox: it closes the channel and leaves the
@@ -89,20 +89,21 @@ class Backend {
   // Makes a sandbox whose agent is started; it has not said `ready` yet. Whatever fails on the way is taken back.
   virtual Task<Result<std::unique_ptr<Enclosure>>> create(SandboxSpec spec, Deadline deadline) = 0;
 
-  // All living sandboxes that this instance made, in this process or an earlier one, their channels opened anew (the
-  // link must resynchronise). What is half made or half removed of this instance is removed. Other instances' are left.
-  // One that cannot be removed, or does not answer, costs some seconds and nothing else: it is in unremoved() then.
+  // All living sandboxes that this instance created, in this process or an earlier one, with reopened channels (the
+  // link must resynchronise). Partially created or removed sandboxes of this instance are removed. Those of other
+  // instances are left alone. A sandbox that cannot be removed, or does not respond, costs some seconds and nothing
+  // else: it is then in unremoved().
   virtual Task<Result<std::vector<std::unique_ptr<Enclosure>>>> recover(Deadline deadline) = 0;
 
-  // Sandboxes of this instance that could not be removed and that no Enclosure stands for any more.
+  // Sandboxes of this instance that could not be removed and have no Enclosure any more.
   virtual std::vector<Unremoved> unremoved() const { return {}; }
   // Tries again to remove those whose time has come, each for a few seconds. To be called every now and then.
   virtual Task<> retry_removals() { co_return; }
 
   virtual Task<std::vector<Finding>> examine(Deadline deadline) = 0;
 
-  // Proves that sandboxes like this one can be made here: makes one and removes it, or asks for all that it needs. What
-  // is wrong with the host, its runtime or its engine is the error. An image that is not there yet proves nothing.
+  // Proves that sandboxes like this one can be created here: creates one and removes it, or checks all that it needs. A
+  // problem with the host, its runtime or its engine is the error. A missing image proves nothing.
   virtual Task<Status> prove(SandboxSpec, Deadline) { co_return Status{}; }
 
   // Removes what a Cloche without owner ids made for an instance of this name, as far as it has one of these names:

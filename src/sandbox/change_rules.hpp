@@ -1,4 +1,4 @@
-// ChangeRules: which of the changed files of a tree are told of.
+// ChangeRules: which changed files of a tree are reported.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 namespace cloche {
 
 struct ChangeRules {
-  // What tools make for themselves: names that start with a dot, `__pycache__`, `node_modules`, compiled Python,
-  // virtual environments.
+  // Files that tools create for themselves: names that start with a dot, `__pycache__`, `node_modules`, compiled
+  // Python, virtual environments.
   enum class Usual { told, ignored } usual = Usual::told;
   std::vector<std::string> include;  // globs of names or paths; none: all
-  std::vector<std::string> exclude;  // these are not told of, nor what is below them
+  std::vector<std::string> exclude;  // these are not reported, nor what is below them
 
   bool operator==(const ChangeRules&) const = default;
 };

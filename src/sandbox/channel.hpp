@@ -1,4 +1,4 @@
-// Channel: the one byte stream between server and agent. A backend brings it; the link above it speaks frames.
+// Channel: the one byte stream between server and agent. A backend provides it; the link above it uses frames.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class Channel {
   virtual Task<Result<std::size_t>> read_some(std::span<char> into) = 0;
   // Writes all bytes to the agent. One writer at a time.
   virtual Task<Status> write_all(std::string_view bytes) = 0;
-  // Ends pending reads and writes with an error. The sandbox goes on, and can be met again by `recover`.
+  // Ends pending reads and writes with an error. The sandbox keeps running, and `recover` can take it over.
   virtual void close() = 0;
 };
 

@@ -38,7 +38,7 @@ std::chrono::microseconds time_of(std::uint64_t microseconds) {
 
 Bytes bytes_of(std::uint64_t count) { return Bytes{std::min(count, largest_figure)}; }
 
-// As a shell says it: which program, and whether it was not found or cannot be run.
+// As in a shell: which program, and whether it was not found or cannot be executed.
 std::string not_started_reason(const wire::ExecEnded& ended) {
   constexpr std::string_view execute = "execute ";
   const std::string why = std::generic_category().message(static_cast<int>(ended.error));

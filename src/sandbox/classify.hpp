@@ -1,4 +1,4 @@
-// From what the agent and the kernel saw to an Outcome. No I/O, and no look at what the program printed.
+// From the observations of the agent and the kernel to an Outcome. No I/O, and independent of the program's output.
 #pragma once
 
 #include <cstdint>

@@ -27,7 +27,7 @@ Task<std::string> OomLedger::cause_of_end() {
   const std::uint64_t told = told_;
   const auto evidence = co_await enclosure_->evidence();
   if (evidence && evidence->oom_kills > told) co_return "it reached its memory limit";
-  // Elsewhere a program is refused a process, and the agent goes on.
+  // Elsewhere a program cannot create a process, and the agent continues.
   const bool is_gvisor = enclosure_->kernel() == Kernel::own;
   if (is_gvisor && evidence && evidence->refused_forks > 0) {
     co_return "its processes needed more host threads than gVisor may have; run fewer at once";
@@ -111,7 +111,7 @@ Status Exec::see(wire::ExecEnded& ended) {
   if (ended.mark_ns == 0) return {};
   seen_ = Seen{ended.mark_ns, {}};
   if (!ended.changes) return {};
-  CLOCHE_TRY(seen_->changes, told_changes(std::move(*ended.changes), caps_.changes));
+  CLOCHE_TRY(seen_->changes, parse_changes(std::move(*ended.changes), caps_.changes));
   return {};
 }
 

@@ -17,7 +17,7 @@
 
 namespace cloche {
 
-// Accounts for kills by memory: each is told to one exec only.
+// Accounts for kills by memory: each is reported to one exec only.
 class OomLedger {
  public:
   explicit OomLedger(std::shared_ptr<Enclosure> enclosure) : enclosure_(std::move(enclosure)) {}
@@ -26,7 +26,7 @@ class OomLedger {
   enum class Suspicion { none, killed };
 
   struct Claim {
-    std::uint64_t kills = 0;           // that no exec was told of yet
+    std::uint64_t kills = 0;           // not reported to any exec yet
     std::optional<Bytes> memory_peak;  // of the whole sandbox, where the backend was asked and knows it
   };
   // `counted` is the agent's own count, where it has one; where it has none and asking the backend is expensive, that
@@ -46,7 +46,7 @@ struct ExecOutput {
   std::string bytes;
 };
 
-// Destroying it before its end stops the program (a background one goes on).
+// Destroying it before its end stops the program (a background one keeps running).
 class Exec {
  public:
   // The next piece of output, or the outcome, after which there is nothing more. An Error means that Cloche could not
@@ -69,7 +69,7 @@ class Exec {
   // Ends the program's whole tree; the outcome says `cancelled`.
   void stop();
 
-  // As the sandbox counts; 0 until it has started.
+  // The id in the sandbox; 0 until it has started.
   std::uint32_t pid() const { return pid_; }
   std::uint64_t background_id() const { return background_id_; }
 

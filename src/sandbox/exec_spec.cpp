@@ -10,7 +10,7 @@ namespace {
 
 bool has_nul(const std::string& text) { return text.find('\0') != std::string::npos; }
 
-// What the kernel takes of a program: 128 KiB for a string with its NUL, 2 MiB for all of them with their addresses.
+// The kernel's limits for a program: 128 KiB for a string with its NUL, 2 MiB for all of them with their addresses.
 // Some room is left for what Cloche adds.
 constexpr std::size_t longest_string = 128 * 1024 - 1;
 constexpr std::size_t longest_list = 2 * 1024 * 1024 - 64 * 1024;

@@ -1,4 +1,4 @@
-// From an ExecSpec to what the agent is told.
+// From an ExecSpec to the agent's request.
 #pragma once
 
 #include "cloche/exec.hpp"

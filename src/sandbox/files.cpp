@@ -46,8 +46,8 @@ std::uint64_t most_content(const wire::FileRequest& request) {
   return request.length == 0 ? UINT64_MAX : request.length;
 }
 
-// The level that an agent must have for a request to mean to it what it means here. Rules of `changes` are not asked
-// for: where an old agent does not know them, more is told.
+// The level that an agent must have to interpret a request as intended. Rules of `changes` do not require one: an old
+// agent that does not know them reports more.
 std::uint32_t level_of(const wire::FileRequest& request) {
   const bool searches = request.op == wire::FileOp::glob || request.op == wire::FileOp::grep;
   const bool is_new = request.op == wire::FileOp::edit || request.keep_existing || request.to_root ||
@@ -75,7 +75,7 @@ bool stays_below(std::string_view path) {
   return true;
 }
 
-// Of lists: callers write what they get to places of their own.
+// For lists: callers write results to their own file systems.
 template <class Items>
 Status check_names(const Items& items) {
   if (std::ranges::all_of(items, [](const auto& item) { return stays_below(item.path); })) return {};
@@ -216,7 +216,7 @@ Task<Result<ReadResult>> Files::read(FilePath path, FileRange range, Bytes most,
   ReadResult result;
   auto ask = request(wire::FileOp::read, std::move(path));
   ask.offset = range.offset;
-  // One byte more than wanted tells whether there is more.
+  // One byte more than wanted shows whether there is more.
   const std::uint64_t cap = most.count == UINT64_MAX ? most.count : most.count + 1;
   ask.length = range.length == 0 ? cap : std::min(range.length, cap);
   Sink sink = [&result](std::string bytes) -> Task<Status> {
@@ -407,10 +407,10 @@ Task<Result<EntryList>> Files::changes(FilePath path, std::int64_t since, Change
   Sink sink = throw_away;
   auto reply = co_await perform(std::move(ask), nullptr, std::move(sink), deadline);
   if (!reply) co_return fail(std::move(reply).error());
-  co_return told_changes(std::move(*reply), caps);
+  co_return parse_changes(std::move(*reply), caps);
 }
 
-Result<EntryList> told_changes(wire::FileReply reply, const ChangeCaps& caps) {
+Result<EntryList> parse_changes(wire::FileReply reply, const ChangeCaps& caps) {
   if (reply.entries.size() > caps.told) {
     return fail(ErrorCode::protocol, "the sandbox's agent sent more changes than requested");
   }
@@ -418,7 +418,7 @@ Result<EntryList> told_changes(wire::FileReply reply, const ChangeCaps& caps) {
   CLOCHE_CHECK(check_names(reply.entries));
   EntryList result;
   result.entries = std::move(reply.entries);
-  // What the user's own rights do not reach was not looked at either.
+  // Files that the user cannot access were not scanned either.
   result.cut = reply.cut || reply.skipped > 0;
   result.ignored = reply.ignored;
   return result;

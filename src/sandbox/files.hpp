@@ -40,13 +40,13 @@ struct WriteOptions {
   enum class Parents { must_exist, make } parents = Parents::make;
   enum class Existing { replace, append } existing = Existing::replace;
   Bytes most;  // 0: no cap but the sandbox's own
-  // A file that the user may not write to is refused, as a program of the user is; or replaced all the same.
+  // A file that the user cannot write to is refused, as for a program of the user; or replaced anyway.
   enum class ReadOnly { refuse, replace } read_only = ReadOnly::refuse;
 };
 
 struct DirectoryOptions {
   std::uint32_t mode = 0755;
-  enum class Parents { must_exist, make } parents = Parents::make;  // made, what is there already is fine
+  enum class Parents { must_exist, make } parents = Parents::make;  // created; existing ones are fine
 };
 
 struct MoveOptions {
@@ -104,8 +104,8 @@ struct ChangeCaps {
   std::uint64_t looked_at = 50'000;  // names in the tree, changed or not
   ChangeRules rules;
 };
-// What an agent told of changes, once it has been checked.
-Result<EntryList> told_changes(wire::FileReply reply, const ChangeCaps& caps);
+// An agent's report of changes, after validation.
+Result<EntryList> parse_changes(wire::FileReply reply, const ChangeCaps& caps);
 
 struct GrepResult {
   std::vector<GrepMatch> matches;
@@ -122,8 +122,8 @@ enum class Missing { error, fine };
 struct TarCaps {
   Bytes content;              // 0: the sandbox's own limits
   std::uint64_t entries = 0;  // 0: the agent's cap
-  // What files of mode 0 get: just that, or the mode of the file they replace (0644 where there is none). For agents
-  // that can_keep_modes().
+  // The mode for files of mode 0: exactly that, or the mode of the file they replace (0644 if there is none). For
+  // agents that can_keep_modes().
   enum class NoMode { is_zero, keeps } no_mode = NoMode::is_zero;
   WriteOptions::ReadOnly read_only = WriteOptions::ReadOnly::refuse;
 };
@@ -145,7 +145,7 @@ class Files {
                      Deadline deadline = Deadline::never());
   Task<Status> write_stream(FilePath path, Source source, WriteOptions options = {},
                             Deadline deadline = Deadline::never());
-  // At most `most` bytes of the range; `cut` when there was more.
+  // At most `most` bytes of the range; `cut` if there was more.
   Task<Result<ReadResult>> read(FilePath path, FileRange range, Bytes most, Deadline deadline = Deadline::never());
   Task<Status> read_stream(FilePath path, FileRange range, Sink sink, Deadline deadline = Deadline::never());
   Task<Result<FileEntry>> stat(FilePath path, Links links = Links::follow, Deadline deadline = Deadline::never());
@@ -159,8 +159,7 @@ class Files {
                                              Deadline deadline = Deadline::never());
   // Atomic on one file system; else copied, then removed.
   Task<Status> move(FilePath from, FilePath to, MoveOptions options = {}, Deadline deadline = Deadline::never());
-  // An exact text of a file becomes another one, atomically. A file that is not as expected is no error: see the
-  // outcome.
+  // Replaces an exact text of a file atomically. A file that is not as expected is not an error: see the outcome.
   Task<Result<EditResult>> edit(FilePath path, EditRequest edit, Deadline deadline = Deadline::never());
   // A tar stream, unpacked below the path, all of it or nothing.
   Task<Result<Unpacked>> unpack(FilePath path, Source source, TarCaps caps = {}, Deadline deadline = Deadline::never());

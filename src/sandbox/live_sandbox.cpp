@@ -116,18 +116,19 @@ Task<Result<std::unique_ptr<LiveSandbox>>> LiveSandbox::open(std::unique_ptr<Enc
 }
 
 Task<Result<std::unique_ptr<Exec>>> LiveSandbox::start(ExecSpec spec, Deadline deadline) {
-  Along nothing;
+  StartExtras nothing;
   return start(std::move(spec), std::move(nothing), deadline);
 }
 
-Task<Result<std::unique_ptr<Exec>>> LiveSandbox::start(ExecSpec spec, Along along, Deadline deadline) {
+Task<Result<std::unique_ptr<Exec>>> LiveSandbox::start(ExecSpec spec, StartExtras extras, Deadline deadline) {
   auto request = to_request(spec, enclosure_->spec(), limits_, kernel());
   if (!request) co_return fail(std::move(request).error());
-  request->file = std::move(along.file);
+  request->file = std::move(extras.file);
   Exec::Caps caps;
-  if (along.look) {
-    caps.changes = along.look->caps;
-    request->look = files().changes_request(std::move(along.look->place), caps.changes, std::move(along.look->discard));
+  if (extras.change_scan) {
+    caps.changes = extras.change_scan->caps;
+    request->change_scan = files().changes_request(std::move(extras.change_scan->place), caps.changes,
+                                                   std::move(extras.change_scan->discard));
   }
   auto stream = link_->open(wire::encode(*request));
   if (!stream) co_return fail(std::move(stream).error());

@@ -22,7 +22,7 @@ struct BackgroundEntry {
   std::chrono::milliseconds age{};
 };
 
-// What a reset found and did.
+// The result of a reset.
 struct ResetReport {
   std::uint32_t killed = 0;
   std::uint64_t removed = 0;
@@ -44,7 +44,7 @@ class TcpConnection {
   bool ended_ = false;
 };
 
-// Not destroyed by its destructor: that lets go of the sandbox, which then is `recover`'s. See destroy().
+// The destructor does not destroy the sandbox but leaves it to `recover`. See destroy().
 class LiveSandbox {
  public:
   // Talks to the agent within the spec's ready_timeout. An enclosure whose agent does not answer is destroyed.
@@ -58,29 +58,29 @@ class LiveSandbox {
 
   // Starts a program. With Stdin::bytes the input is sent while the output is read.
   Task<Result<std::unique_ptr<Exec>>> start(ExecSpec spec, Deadline deadline = Deadline::never());
-  // What can go along with a start, in the same breath.
+  // What can be sent together with a start, in one message.
   using StartFile = wire::StartFile;
   static constexpr std::size_t largest_start_file = 256 * 1024;
-  struct Along {
+  struct StartExtras {
     // Written first. An error of the writing comes with the exec's first event.
     std::optional<StartFile> file;
-    // What changes in a tree while the program runs, as Files::mark and Files::changes find it. See Exec::seen. Not for
-    // programs in the background.
-    struct Look {
+    // A scan for changes in a tree while the program runs, as by Files::mark and Files::changes. See Exec::seen. Not
+    // for programs in the background.
+    struct ChangeScan {
       FilePath place;
       ChangeCaps caps;
       std::string discard;
     };
-    std::optional<Look> look;
+    std::optional<ChangeScan> change_scan;
   };
-  Task<Result<std::unique_ptr<Exec>>> start(ExecSpec spec, Along along, Deadline deadline);
+  Task<Result<std::unique_ptr<Exec>>> start(ExecSpec spec, StartExtras extras, Deadline deadline);
   // Runs a program to its end. The deadline is the caller's own, over the program's limits: when it passes, the
   // program is stopped and the answer is a timeout error.
   Task<Result<Exec::Collected>> run(ExecSpec spec, Deadline deadline = Deadline::never());
 
   Task<Result<std::vector<BackgroundEntry>>> list_background(Deadline deadline = Deadline::never());
-  // Output kept so far and all that follows, from these offsets on; then the outcome. With `collect`, the agent forgets
-  // the exec once its end was told.
+  // Output kept so far and all further output, from these offsets on; then the outcome. With `collect`, the agent drops
+  // the exec after it has reported its end.
   enum class AfterEnd { keep, collect };
   Task<Result<std::unique_ptr<Exec>>> attach(std::uint64_t background_id, AfterEnd after_end,
                                              std::uint64_t out_offset = 0, std::uint64_t err_offset = 0);
@@ -101,7 +101,7 @@ class LiveSandbox {
 
   // Memory, cpus, pids and what is asked of each program; the sizes of its directories are fixed.
   Task<Status> set_limits(Limits limits);
-  // As they are now.
+  // The current limits.
   const Limits& limits() const { return limits_; }
   Task<Result<Evidence>> evidence() { return enclosure_->evidence(); }
   Task<Status> ping(Deadline deadline) { return link_->ping(deadline); }

@@ -18,7 +18,7 @@ class MemoryGuardTest : public testing::Test {
   MemoryGuard::Place start(const std::string& name) {
     return guard->watch([this, name] { killed.push_back(name); });
   }
-  // Until the guard has looked this many times more.
+  // Until the guard has checked this many more times.
   void run_looks(int count) {
     const int wanted = looks + count;
     while (looks < wanted && loop.run_one() > 0) {

@@ -31,7 +31,7 @@ class UnremovedList {
 
   // The longest known first.
   std::vector<Unremoved> all() const;
-  // Those whose next try is due.
+  // Those whose next attempt is due.
   std::vector<std::string> due(Time now) const;
 
  private:

@@ -124,12 +124,12 @@ Status ScriptProgress::finish(Outcome outcome) {
     take_event(std::move(*event));
   }
   result_.outcome = std::move(outcome);
-  tell_end();
+  add_end();
   finished_ = true;
   return {};
 }
 
-void ScriptProgress::tell_end() {
+void ScriptProgress::add_end() {
   if (result_.lost_log_lines > 0) {
     LogEvent lost{LogEvent::Source::cloche, LogEvent::Level::warning,
                   std::to_string(result_.lost_log_lines) + " printed lines were omitted"};

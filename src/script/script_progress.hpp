@@ -41,7 +41,7 @@ class ScriptProgress {
   void take_event(ScriptEvent event);
   void take_printed(std::vector<LogEvent> lines);
   void tell(ScriptEvent event) { events_.push_back(std::move(event)); }
-  void tell_end();
+  void add_end();
 
   ScriptMode mode_;
   std::uint64_t lines_left_;

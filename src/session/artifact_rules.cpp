@@ -12,7 +12,7 @@ ChangeRules ArtifactChoice::over(ChangeRules rules) const {
 }
 
 Status check_artifact_patterns(const std::vector<std::string>& patterns, std::string_view what) {
-  // As the agent will read them.
+  // As the agent will parse them.
   auto compiled = agent::PathFilter::compile(patterns, what);
   if (!compiled) return fail(std::move(compiled).error());
   return {};

@@ -10,7 +10,7 @@
 
 namespace cloche::session {
 
-// What a request says; what it leaves out is as the service has it.
+// What a request sets; defaults are those of the service.
 struct ArtifactChoice {
   std::optional<ChangeRules::Usual> usual;
   std::optional<std::vector<std::string>> include;
@@ -19,7 +19,7 @@ struct ArtifactChoice {
   ChangeRules over(ChangeRules rules) const;
 };
 
-// `invalid_argument` for a pattern that is none.
+// `invalid_argument` for an invalid pattern.
 Status check_artifact_patterns(const std::vector<std::string>& patterns, std::string_view what);
 
 }  // namespace cloche::session

@@ -61,7 +61,7 @@ Task<Result<std::optional<Artifact>>> read_artifact(LiveSandbox& sandbox, std::s
   };
   auto files = sandbox.files();
   FilePath place = FilePath::beneath(std::move(work_dir), path);
-  // One byte more than allowed tells that there is more.
+  // One byte more than allowed shows that there is more.
   const FileRange range{.offset = 0, .length = most.count + 1};
   auto read = co_await files.read_stream(std::move(place), range, std::move(sink), deadline);
   if (!read) {
@@ -100,12 +100,12 @@ Task<Result<ArtifactList>> WorkspaceMark::changes(LiveSandbox& sandbox, Artifact
   auto found = co_await files.changes(std::move(place), since_ns_, change_caps, std::move(discard), deadline);
   if (!found) co_return fail(std::move(found).error());
   EntryList changed = std::move(*found);
-  auto told = co_await tell_of(sandbox, work_dir_, std::move(changed), caps, deadline);
+  auto told = co_await describe_artifacts(sandbox, work_dir_, std::move(changed), caps, deadline);
   co_return told;
 }
 
-Task<Result<ArtifactList>> tell_of(LiveSandbox& sandbox, const std::string& work_dir, EntryList found,
-                                   ArtifactCaps caps, Deadline deadline) {
+Task<Result<ArtifactList>> describe_artifacts(LiveSandbox& sandbox, const std::string& work_dir, EntryList found,
+                                              ArtifactCaps caps, Deadline deadline) {
   ArtifactList list;
   list.cut = found.cut;
   list.ignored = found.ignored;
@@ -118,7 +118,7 @@ Task<Result<ArtifactList>> tell_of(LiveSandbox& sandbox, const std::string& work
   std::uint64_t left = caps.all.count;
   for (FileEntry& entry : found.entries) {
     const Bytes most{std::min(caps.each.count, left)};
-    // By the size that it claims: a sparse file is as large as its reader would have it.
+    // By its apparent size: a sparse file is as large as its reader sees it.
     if (list.artifacts.size() >= caps.most || entry.size > most.count) {
       ++list.left_out;
       continue;

@@ -1,4 +1,4 @@
-// What a file is, from its first bytes.
+// The type of a file, from its first bytes.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -69,7 +69,7 @@ constexpr Signature signatures[] = {
 
 using Named = std::pair<std::string_view, std::string_view>;
 
-// What a text is besides text.
+// The specific type of a text.
 constexpr Named text_names[] = {
     {".csv", "text/csv"},
     {".tsv", "text/tab-separated-values"},
@@ -143,7 +143,7 @@ std::string type_of_zip(std::string_view name, std::string_view bytes) {
     };
     const auto end = std::ranges::find_if_not(rest, is_part);
     std::string_view type = rest.substr(0, static_cast<std::size_t>(end - rest.begin()));
-    // Behind it stands the next part's signature, which begins with letters too.
+    // It is followed by the next part's signature, which also begins with letters.
     type = type.substr(0, type.find("PK"));
     if (type.starts_with("application/") && type.size() < 100) return std::string(type);
   }

@@ -15,7 +15,7 @@ constexpr int exit_code_after_kill = 128 + SIGKILL;
 constexpr int exit_code_after_exception = 1;
 constexpr std::size_t longest_reason = 500;
 
-// What a process of the call's own would have ended with.
+// What a separate process of the call would have ended with.
 Outcome outcome_of(const CallResult& call, int exit_code) {
   Outcome outcome;
   outcome.exit_code = exit_code;

@@ -1,4 +1,4 @@
-// What a call in one of a session's contexts is given and gives back: a run's result, and what a context has beside it.
+// Input and result of a call in one of a session's contexts: a run's result, and what a context adds.
 #pragma once
 
 #include <optional>
@@ -39,7 +39,7 @@ struct ContextResult : RunResult {
   std::uint32_t figures_left_out = 0;  // those that were saved are artifacts
 };
 
-// How a cell or a command ended, as a run that ended so. Artifacts are not looked for.
+// How a cell or a command ended, as a run with that end. Artifacts are not searched.
 ContextResult to_context_result(CellResult cell);
 ContextResult to_context_result(CommandResult command);
 

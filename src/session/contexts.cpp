@@ -47,8 +47,8 @@ struct Contexts::Entry {
   ContextLanguage language;
   std::shared_ptr<LiveSandbox> sandbox;  // outlives the context
   std::unique_ptr<KeptContext> context;
-  std::deque<const Turn*> queue;  // the first one's turn it is
-  Event changed;                  // another one's turn it is, or it was closed
+  std::deque<const Turn*> queue;  // it is the first one's turn
+  Event changed;                  // it is another one's turn, or it was closed
   bool served = false;            // it was started at least once
   bool closed = false;            // takes no more calls
   bool gone = false;              // its interpreter has ended, and all that it started

@@ -30,20 +30,20 @@ class Contexts final : public SessionPart {
 
   explicit Contexts(Session& session);
 
-  // Runs a call in the context of that name, which is made if there is none. Calls of one context go in the order in
-  // which they came. `invalid_argument` for a name or language that cannot be, `already_exists` where the name is one
-  // of another language, `limit_reached` for too many, `sandbox_lost` when the sandbox dies, `cancelled` when the
-  // context is closed meanwhile, `timeout` when the deadline passes, which covers the waiting. How the code ended is in
-  // the result. A caller that is cancelled leaves its call to be interrupted; the state is kept if that can be done.
+  // Runs a call in the context with that name, which is created if it does not exist. Calls of one context run in
+  // order. `invalid_argument` for an invalid name or language, `already_exists` if the context has another language,
+  // `limit_reached` for too many, `sandbox_lost` if the sandbox dies, `cancelled` if the context is closed meanwhile,
+  // `timeout` if the deadline passes, which includes the wait. How the code ended is in the result. If the caller is
+  // cancelled, its call is interrupted; the state is kept if possible.
   Task<Result<ContextResult>> run(ContextCall call, RunListener listener, Deadline deadline);
 
   // Makes one and starts it. `already_exists` where the name is taken.
   Task<Result<ContextInfo>> create(std::string name, std::string language, Deadline deadline);
   // By name.
   std::vector<ContextInfo> list() const;
-  // A new interpreter under the same name, in its turn. `not_found` when there is none of that name.
+  // A new interpreter under the same name, in its turn. `not_found` if there is none with that name.
   Task<Result<ContextInfo>> restart(std::string name, Deadline deadline);
-  // Calls under way fail. `not_found` when there is none of that name.
+  // Running calls fail. `not_found` if there is none with that name.
   Task<Status> close(std::string name);
 
   Task<> close() override;

@@ -12,7 +12,7 @@ namespace cloche::session {
 struct FileToPack {
   std::string path;  // relative; directories on the way are made
   std::string content;
-  std::uint32_t mode = 0;  // 0: that of the file it replaces, 0644 where there is none
+  std::uint32_t mode = 0;  // 0: that of the file it replaces, 0644 if there is none
 };
 
 // Each file is let go of once it is under way. Sets in the caps what the agent has to know of modes.

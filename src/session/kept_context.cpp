@@ -30,7 +30,7 @@ class KeptPython final : public KeptContext {
     PythonContextOptions options;
     options.env = session.lease().binding().env;
     options.directory = session.work_dir();
-    options.after_loss = AfterLoss::start_anew;
+    options.after_loss = AfterLoss::restart;
     return options;
   }
 

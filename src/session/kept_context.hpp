@@ -11,14 +11,14 @@ class KeptContext {
  public:
   virtual ~KeptContext() = default;
 
-  // Starts the interpreter if there is none. Calls go one after the other, in the order in which they came.
+  // Starts the interpreter if there is none. Calls run one after the other, in order.
   virtual Task<Result<ContextResult>> run(ContextCall call, ContextListener listener, Deadline deadline) = 0;
   virtual Task<Status> restart(Deadline deadline) = 0;
   virtual Task<> close() = 0;
   virtual bool alive() const = 0;
 };
 
-// Not started yet. The session's sandbox must live until it was closed.
+// Not started yet. The session's sandbox must exist until it was closed.
 std::unique_ptr<KeptContext> make_context(Session& session, ContextLanguage language);
 
 }  // namespace cloche::session

@@ -92,7 +92,7 @@ Result<std::vector<Record>> RecordFile::all() {
   return records;
 }
 
-// It is kept for a person to look at, and does not come up again.
+// It is kept for inspection, and is not read again.
 Status RecordFile::put_aside(const SessionKey& key, const std::string& why) {
   log::error("session '{}' of tenant '{}' is lost; its record is kept in the table 'unreadable': {}", key.id,
              key.tenant, why);

@@ -1,5 +1,5 @@
-// RecordFile: which sessions there are, and how each was made, in SQLite: what a restarted server needs to know to go
-// on with them. Values of secrets are not in it.
+// RecordFile: which sessions exist and how each was created, in SQLite: what a restarted server needs to continue with
+// them. It does not contain values of secrets.
 #pragma once
 
 #include <memory>
@@ -20,8 +20,8 @@ struct Record {
 
 class RecordFile {
  public:
-  // Makes the file where there is none. One that is damaged, or that belongs to another
-  // owner, is put aside, and a new one begun.
+  // Creates the file if it does not exist. A file that is damaged or belongs to another owner is moved aside and a new
+  // one is started.
   static Result<std::unique_ptr<RecordFile>> open(const std::string& path, const std::string& owner = {});
 
   Status begin(const Record& record);
@@ -42,7 +42,7 @@ class RecordFile {
   Statement list_;
 };
 
-// As it is kept in the file. `protocol` when the text is not of this form.
+// As stored in the file. `protocol` if the text does not have this form.
 std::string write_options(const SessionOptions& options);
 Result<SessionOptions> read_options(std::string_view text);
 

@@ -67,7 +67,7 @@ TEST_F(RecordFileTest, RecordThatCannotBeRead_IsLostAloneAndKeptAside) {
   EXPECT_EQ(ask("SELECT options FROM unreadable WHERE id = 'two'"), R"({"profile": 7, "left": "by a bug"})");
 }
 
-// As the version before wrote it.
+// As written by the previous version.
 TEST_F(RecordFileTest, FileOfTheFirstVersion_IsReadAndBroughtUp) {
   {
     static constexpr const char* first[] = {

@@ -10,12 +10,8 @@ constexpr std::string_view unread = "the run was cancelled because no client was
 
 }  // namespace
 
-Run::Run(const Executor& executor, std::string id, RunSubject subject, auth::QuotaTicket ticket)
-    : id_(std::move(id)),
-      subject_(std::move(subject)),
-      ticket_(std::move(ticket)),
-      changed_(executor),
-      steered_(executor) {}
+Run::Run(const Executor& executor, std::string id, RunInfo info, auth::QuotaTicket ticket)
+    : id_(std::move(id)), info_(std::move(info)), ticket_(std::move(ticket)), changed_(executor), steered_(executor) {}
 
 void Run::stop(std::string why) {
   if (!running()) return;
@@ -63,7 +59,7 @@ void Run::finish(RunEnd how) {
 Task<> Run::until_called_off(Deadline::Clock::duration patience) {
   for (;;) {
     if (called_off_) co_return;
-    if (subject_.unattended == Unattended::goes_on || readers_ > 0) {
+    if (info_.unattended == Unattended::goes_on || readers_ > 0) {
       co_await steered_.wait();
       continue;
     }

@@ -1,4 +1,4 @@
-// Run: one run of a session, under way or ended, with its log. RunReader: somebody who follows it.
+// Run: one run of a session, running or ended, with its log. RunReader: a client that follows it.
 #pragma once
 
 #include <memory>
@@ -11,11 +11,11 @@
 namespace cloche::session {
 
 enum class Unattended {
-  cancelled,  // a foreground run that nobody reads any more is called off after a while
+  cancelled,  // a foreground run without a reader is cancelled after a while
   goes_on,
 };
 
-struct RunSubject {
+struct RunInfo {
   std::string language;  // "bash" for a shell line
   std::string context;   // empty: none
   std::string text;      // the beginning of the code or command, for people
@@ -26,12 +26,12 @@ struct RunSubject {
 // Belongs on the thread that owns all state; held by the session's Runs and by all who follow it.
 class Run {
  public:
-  Run(const Executor& executor, std::string id, RunSubject subject, auth::QuotaTicket ticket);
+  Run(const Executor& executor, std::string id, RunInfo info, auth::QuotaTicket ticket);
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
   const std::string& id() const { return id_; }
-  const RunSubject& subject() const { return subject_; }
+  const RunInfo& info() const { return info_; }
   const RunLog& log() const { return log_; }
   bool running() const { return log_.how() == nullptr; }
   WallTime started() const { return started_; }
@@ -40,9 +40,9 @@ class Run {
   // Calls it off: a foreground run ends with this error, a background program is killed. It has not ended yet when this
   // returns.
   void stop(std::string why);
-  // `invalid_argument` when it has ended or the signal is none, `unavailable` while it has no process.
+  // `invalid_argument` if it has ended or the signal is invalid, `unavailable` while it has no process.
   Status signal(int number);
-  // Until it has ended, or the deadline has passed; true when it has ended.
+  // Waits until it has ended or the deadline has passed; true if it has ended.
   Task<bool> wait(Deadline deadline);
 
  private:
@@ -56,7 +56,7 @@ class Run {
   Task<> until_called_off(Deadline::Clock::duration patience);
 
   std::string id_;
-  RunSubject subject_;
+  RunInfo info_;
   auth::QuotaTicket ticket_;
   WallTime started_ = std::chrono::system_clock::now();
   std::optional<WallTime> ended_;
@@ -71,7 +71,7 @@ class Run {
   std::uint64_t background_id_ = 0;
 };
 
-// As long as there is one, the run is attended.
+// As long as one exists, the run is attended.
 class RunReader {
  public:
   // `invalid_argument` for a position that the log never had.
@@ -80,7 +80,7 @@ class RunReader {
   RunReader& operator=(RunReader&&) = delete;
   ~RunReader();
 
-  // The next event; nullopt when there are no more. Waits where none is there yet.
+  // The next event; nullopt if there are no more. Waits if none is available yet.
   Task<std::optional<RunEvent>> next();
   const Run& run() const { return *run_; }
 

@@ -23,15 +23,15 @@ constexpr std::chrono::seconds artifact_patience{60};
 // Beyond this an archive of the caller's files is refused by the agent.
 constexpr std::uint64_t most_files = 10'000;
 
-// What a run holds of its session: as long as it runs, whatever becomes of the lease.
-struct Ground {
+// What a run holds of its session while it is running, whatever happens to the lease.
+struct RunTarget {
   std::shared_ptr<LiveSandbox> sandbox;
   std::string work_dir;
 };
 
 Deadline within(std::chrono::seconds patience, Deadline deadline) { return deadline.sooner(Deadline::after(patience)); }
 
-// Its private directory and all in it. It cannot fail: what is left goes with the session.
+// Removes its private directory and everything in it. It cannot fail: what remains is removed with the session.
 Task<> remove_directory(std::shared_ptr<LiveSandbox> sandbox, std::string directory) {
   auto files = sandbox->files();
   FilePath place(directory);
@@ -49,7 +49,7 @@ struct PrivateDirectory {
 
 // Does the work, then removes the directory if it is still there, also after a cancellation.
 template <class Answer>
-Task<Result<Answer>> and_clean_up(const Ground& ground, PrivateDirectory& directory,
+Task<Result<Answer>> and_clean_up(const RunTarget& target, PrivateDirectory& directory,
                                   std::function<Task<Result<Answer>>()> work) {
   std::optional<Result<Answer>> answer;
   std::exception_ptr thrown;
@@ -62,7 +62,7 @@ Task<Result<Answer>> and_clean_up(const Ground& ground, PrivateDirectory& direct
   if (directory.state == PrivateDirectory::State::there) {
     const bool throws = co_await asio::this_coro::throw_if_cancelled();
     co_await asio::this_coro::throw_if_cancelled(false);
-    auto removal = [&ground, &directory] { return remove_directory(ground.sandbox, directory.path); };
+    auto removal = [&target, &directory] { return remove_directory(target.sandbox, directory.path); };
     co_await shielded(std::move(removal));
     co_await asio::this_coro::throw_if_cancelled(throws);
   }
@@ -83,12 +83,12 @@ Task<Result<RunPlan>> plan(Session& session, const LanguageRegistry& languages, 
 }
 
 // The start directory, which must be there.
-Task<Status> check_start(const Ground& ground, const RunPlan& planned, Deadline deadline) {
+Task<Status> check_start(const RunTarget& target, const RunPlan& planned, Deadline deadline) {
   if (planned.start.empty()) co_return Status{};
   const bool is_elsewhere = planned.start_in == RunPlan::StartIn::elsewhere;
   FilePath start = is_elsewhere ? FilePath::anywhere(planned.start)
-                                : FilePath::beneath(ground.work_dir, planned.start.substr(ground.work_dir.size() + 1));
-  auto files = ground.sandbox->files();
+                                : FilePath::beneath(target.work_dir, planned.start.substr(target.work_dir.size() + 1));
+  auto files = target.sandbox->files();
   auto about = co_await files.stat(std::move(start), Links::follow, deadline);
   const bool is_wrong_path = !about && about.error().code != ErrorCode::sandbox_lost &&
                              about.error().code != ErrorCode::unsupported && about.error().code != ErrorCode::timeout;
@@ -101,31 +101,32 @@ Task<Status> check_start(const Ground& ground, const RunPlan& planned, Deadline 
 }
 
 // The caller's files into the workspace, all or none.
-Task<Status> prepare_workspace(const Ground& ground, const RunPlan& planned, RunRequest& request, Deadline deadline) {
-  auto files = ground.sandbox->files();
+Task<Status> prepare_workspace(const RunTarget& target, const RunPlan& planned, RunRequest& request,
+                               Deadline deadline) {
+  auto files = target.sandbox->files();
   if (!request.files.empty()) {
     std::vector<FileToPack> packed;
     for (auto& [path, content] : request.files) packed.push_back({path, std::move(content)});
     TarCaps caps;
     Files::Source source = tar_for(files, std::move(packed), caps);
-    FilePath place(ground.work_dir);
+    FilePath place(target.work_dir);
     caps.entries = most_files;
     auto unpacked = co_await files.unpack(std::move(place), std::move(source), caps, deadline);
     if (!unpacked) co_return fail(std::move(unpacked).error().at("write the files"));
   }
-  auto started = co_await check_start(ground, planned, deadline);
+  auto started = co_await check_start(target, planned, deadline);
   co_return started;
 }
 
-using Along = LiveSandbox::Along;
+using StartExtras = LiveSandbox::StartExtras;
 using StartFile = LiveSandbox::StartFile;
 
-// A source of the usual size goes with the program that reads it; a large one before.
-Task<Status> write_large_source(const Ground& ground, PrivateDirectory& directory, RunPlan& planned,
+// A source of the usual size is sent with the program that reads it; a large one before.
+Task<Status> write_large_source(const RunTarget& target, PrivateDirectory& directory, RunPlan& planned,
                                 Deadline deadline) {
   if (planned.source.size() <= LiveSandbox::largest_start_file) co_return Status{};
   directory.state = PrivateDirectory::State::there;
-  auto files = ground.sandbox->files();
+  auto files = target.sandbox->files();
   FilePath place(planned.source_path);
   WriteOptions how;
   auto written = co_await files.write(std::move(place), std::move(planned.source), how, deadline);
@@ -133,31 +134,31 @@ Task<Status> write_large_source(const Ground& ground, PrivateDirectory& director
   co_return Status{};
 }
 
-// For the first program that is started; nothing once it is written.
-std::optional<StartFile> source_to_go_along(PrivateDirectory& directory, RunPlan& planned) {
+// For the first program that is started; nothing if it is already written.
+std::optional<StartFile> source_to_send(PrivateDirectory& directory, RunPlan& planned) {
   if (directory.path.empty() || directory.state == PrivateDirectory::State::there) return std::nullopt;
   directory.state = PrivateDirectory::State::there;
   return StartFile{planned.source_path, std::move(planned.source)};
 }
 
 // The caller's files, and the source where it is large.
-Task<Status> prepare(const Ground& ground, PrivateDirectory& directory, RunPlan& planned, RunRequest& request,
+Task<Status> prepare(const RunTarget& target, PrivateDirectory& directory, RunPlan& planned, RunRequest& request,
                      Deadline deadline) {
   const Deadline by = within(file_patience, deadline);
   CLOCHE_CO_CHECK(fallible_point<"run.prepare">());
-  auto prepared = co_await prepare_workspace(ground, planned, request, by);
+  auto prepared = co_await prepare_workspace(target, planned, request, by);
   if (!prepared) co_return prepared;
-  auto written = co_await write_large_source(ground, directory, planned, by);
+  auto written = co_await write_large_source(target, directory, planned, by);
   co_return written;
 }
 
 // The same, with a mark that is younger than the caller's files and older than any program.
-Task<Result<WorkspaceMark>> prepare_and_mark(const Ground& ground, PrivateDirectory& directory, RunPlan& planned,
+Task<Result<WorkspaceMark>> prepare_and_mark(const RunTarget& target, PrivateDirectory& directory, RunPlan& planned,
                                              RunRequest& request, Deadline deadline) {
-  auto prepared = co_await prepare(ground, directory, planned, request, deadline);
+  auto prepared = co_await prepare(target, directory, planned, request, deadline);
   if (!prepared) co_return fail(std::move(prepared).error());
   const Deadline by = within(file_patience, deadline);
-  auto mark = co_await WorkspaceMark::take(*ground.sandbox, ground.work_dir, request.artifacts.rules, by);
+  auto mark = co_await WorkspaceMark::take(*target.sandbox, target.work_dir, request.artifacts.rules, by);
   co_return mark;
 }
 
@@ -189,18 +190,18 @@ Task<Result<Exec::Collected>> collect(Exec& exec, const RunListener& listener, D
   }
 }
 
-struct Step {
+struct StepResult {
   Exec::Collected ran;
   std::optional<Exec::Seen> seen;
 };
 
-Task<Result<Step>> run_step(const Ground& ground, ExecSpec spec, Along along, std::string_view input,
-                            const RunListener& listener, const runner::ExecObserver& watch, Deadline deadline) {
+Task<Result<StepResult>> run_step(const RunTarget& target, ExecSpec spec, StartExtras extras, std::string_view input,
+                                  const RunListener& listener, const runner::ExecObserver& watch, Deadline deadline) {
   StepLimits limits;
   limits.wall = spec.wall_limit;
   const Deadline guard = runner::guard_of(limits, deadline);
   CLOCHE_CO_CHECK(fallible_point<"run.step.start">());
-  auto started = co_await ground.sandbox->start(std::move(spec), std::move(along), guard);
+  auto started = co_await target.sandbox->start(std::move(spec), std::move(extras), guard);
   if (!started) co_return fail(std::move(started).error());
   const auto exec = std::move(*started);
   const runner::ExecObserverScope watched(watch, *exec);
@@ -212,7 +213,7 @@ Task<Result<Step>> run_step(const Ground& ground, ExecSpec spec, Along along, st
   }
   if (!collected) co_return fail(std::move(collected).error());
   CLOCHE_CO_CHECK(fallible_point<"run.step.end">());
-  co_return Step{std::move(*collected), exec->seen()};
+  co_return StepResult{std::move(*collected), exec->seen()};
 }
 
 void put_verdict(RunResult& result, runner::Verdict verdict) {
@@ -221,17 +222,17 @@ void put_verdict(RunResult& result, runner::Verdict verdict) {
   result.reason = std::move(verdict.reason);
 }
 
-// True when the program is there to be run; else the result says why not.
-Task<Result<bool>> compile(const Ground& ground, PrivateDirectory& directory, RunPlan& planned, RunResult& result,
+// True if the program is ready to run; otherwise the result says why not.
+Task<Result<bool>> compile(const RunTarget& target, PrivateDirectory& directory, RunPlan& planned, RunResult& result,
                            Deadline deadline) {
   if (!planned.compile) co_return true;
   ExecSpec spec = *planned.compile;
-  Along along;
-  along.file = source_to_go_along(directory, planned);
+  StartExtras extras;
+  extras.file = source_to_send(directory, planned);
   const RunListener nobody;
   const runner::ExecObserver unwatched;
   const std::string_view nothing;
-  auto step = co_await run_step(ground, std::move(spec), std::move(along), nothing, nobody, unwatched, deadline);
+  auto step = co_await run_step(target, std::move(spec), std::move(extras), nothing, nobody, unwatched, deadline);
   if (!step) co_return fail(std::move(step).error().at("compile"));
   Exec::Collected& ran = step->ran;
   result.compile.ran = true;
@@ -246,92 +247,93 @@ Task<Result<bool>> compile(const Ground& ground, PrivateDirectory& directory, Ru
 }
 
 // How the program ended is known; that not all it made could be found does not change it.
-Task<ArtifactList> find_artifacts(const Ground& ground, PrivateDirectory& directory, const WorkspaceMark& mark,
+Task<ArtifactList> find_artifacts(const RunTarget& target, PrivateDirectory& directory, const WorkspaceMark& mark,
                                   ArtifactCaps caps) {
   const Deadline by = Deadline::after(artifact_patience);
   if (directory.state == PrivateDirectory::State::there) {
-    auto found = co_await mark.changes(*ground.sandbox, caps, directory.path, by);
+    auto found = co_await mark.changes(*target.sandbox, caps, directory.path, by);
     if (found) {
       directory.state = PrivateDirectory::State::absent;
       co_return std::move(*found);
     }
-    // It may be the directory that hinders, in which others of the session are at work.
+    // The cause may be the directory, which other programs of the session use.
   }
   const std::string nothing;
-  auto found = co_await mark.changes(*ground.sandbox, caps, nothing, by);
+  auto found = co_await mark.changes(*target.sandbox, caps, nothing, by);
   if (found) co_return std::move(*found);
-  log::info("sandbox {}: artifacts: {}", ground.sandbox->id().value, found.error().message);
+  log::info("sandbox {}: artifacts: {}", target.sandbox->id().value, found.error().message);
   ArtifactList none;
   none.cut = true;
   co_return none;
 }
 
-// The agent has looked along with the run, where that was quick; else it is asked now.
-Task<ArtifactList> take_artifacts(const Ground& ground, PrivateDirectory& directory, std::optional<Exec::Seen> seen,
+// The agent has looked extras with the run, where that was quick; else it is asked now.
+Task<ArtifactList> take_artifacts(const RunTarget& target, PrivateDirectory& directory, std::optional<Exec::Seen> seen,
                                   ArtifactCaps caps) {
   ArtifactList none;
   none.cut = true;
   if (!seen) co_return none;  // it went with its sandbox
   fault_point<"run.artifacts">();
-  const WorkspaceMark mark(ground.work_dir, seen->since_ns);
+  const WorkspaceMark mark(target.work_dir, seen->since_ns);
   if (!seen->changes) {
-    auto found = co_await find_artifacts(ground, directory, mark, caps);
+    auto found = co_await find_artifacts(target, directory, mark, caps);
     co_return found;
   }
   directory.state = PrivateDirectory::State::absent;
   EntryList changed = std::move(*seen->changes);
   const Deadline by = Deadline::after(artifact_patience);
-  auto told = co_await tell_of(*ground.sandbox, ground.work_dir, std::move(changed), caps, by);
+  auto told = co_await describe_artifacts(*target.sandbox, target.work_dir, std::move(changed), caps, by);
   if (told) co_return std::move(*told);
-  log::info("sandbox {}: artifacts: {}", ground.sandbox->id().value, told.error().message);
+  log::info("sandbox {}: artifacts: {}", target.sandbox->id().value, told.error().message);
   co_return none;
 }
 
-Along::Look look_of(const Ground& ground, const PrivateDirectory& directory, const ChangeRules& rules) {
-  Along::Look look{FilePath(ground.work_dir), {}, {}};
-  look.caps.rules = rules;
-  if (directory.state == PrivateDirectory::State::there) look.discard = directory.path;
-  return look;
+StartExtras::ChangeScan change_scan_of(const RunTarget& target, const PrivateDirectory& directory,
+                                       const ChangeRules& rules) {
+  StartExtras::ChangeScan scan{FilePath(target.work_dir), {}, {}};
+  scan.caps.rules = rules;
+  if (directory.state == PrivateDirectory::State::there) scan.discard = directory.path;
+  return scan;
 }
 
-Task<Result<RunResult>> run_planned(const Ground& ground, PrivateDirectory& directory, RunPlan& planned,
+Task<Result<RunResult>> run_planned(const RunTarget& target, PrivateDirectory& directory, RunPlan& planned,
                                     RunRequest& request, const RunListener& listener, Deadline deadline) {
-  auto prepared = co_await prepare(ground, directory, planned, request, deadline);
+  auto prepared = co_await prepare(target, directory, planned, request, deadline);
   if (!prepared) co_return fail(std::move(prepared).error());
   RunResult result;
-  auto compiled = co_await compile(ground, directory, planned, result, deadline);
+  auto compiled = co_await compile(target, directory, planned, result, deadline);
   if (!compiled) co_return fail(std::move(compiled).error());
   if (!*compiled) co_return result;
   ExecSpec spec = planned.run;
-  Along along;
-  along.file = source_to_go_along(directory, planned);
-  along.look = look_of(ground, directory, request.artifacts.rules);
+  StartExtras extras;
+  extras.file = source_to_send(directory, planned);
+  extras.change_scan = change_scan_of(target, directory, request.artifacts.rules);
   auto step =
-      co_await run_step(ground, std::move(spec), std::move(along), request.input, listener, request.watch, deadline);
+      co_await run_step(target, std::move(spec), std::move(extras), request.input, listener, request.watch, deadline);
   if (!step) co_return fail(std::move(step).error());
   result.outcome = step->ran.outcome;
   result.out = std::move(step->ran.out);
   result.err = std::move(step->ran.err);
   put_verdict(result, planned.judge(StepKind::run, result.outcome));
-  auto artifacts = co_await take_artifacts(ground, directory, std::move(step->seen), request.artifacts);
+  auto artifacts = co_await take_artifacts(target, directory, std::move(step->seen), request.artifacts);
   result.artifacts = std::move(artifacts);
   co_return result;
 }
 
 using Started = std::variant<BackgroundRun, RunResult>;
 
-Task<Result<Started>> start_planned(const Ground& ground, PrivateDirectory& directory, RunPlan& planned,
+Task<Result<Started>> start_planned(const RunTarget& target, PrivateDirectory& directory, RunPlan& planned,
                                     RunRequest& request, Deadline deadline) {
-  auto mark = co_await prepare_and_mark(ground, directory, planned, request, deadline);
+  auto mark = co_await prepare_and_mark(target, directory, planned, request, deadline);
   if (!mark) co_return fail(std::move(mark).error());
   RunResult result;
-  auto compiled = co_await compile(ground, directory, planned, result, deadline);
+  auto compiled = co_await compile(target, directory, planned, result, deadline);
   if (!compiled) co_return fail(std::move(compiled).error());
   if (!*compiled) co_return Started(std::move(result));
-  // Once the agent was told to start it, it is known here too, even if the caller has gone.
-  auto starting = [&ground, spec = planned.run, along = Along{source_to_go_along(directory, planned), {}},
+  // Once the agent was asked to start it, it is registered here, even if the caller is gone.
+  auto starting = [&target, spec = planned.run, extras = StartExtras{source_to_send(directory, planned), {}},
                    by = within(file_patience, deadline)]() mutable {
-    return ground.sandbox->start(std::move(spec), std::move(along), by);
+    return target.sandbox->start(std::move(spec), std::move(extras), by);
   };
   auto started = co_await shielded(std::move(starting));
   if (!started) co_return fail(std::move(started).error());
@@ -346,39 +348,39 @@ Task<Result<Started>> start_planned(const Ground& ground, PrivateDirectory& dire
   co_return Started(std::move(run));
 }
 
-Result<Ground> ground_of(Session& session) {
+Result<RunTarget> target_of(Session& session) {
   if (session.state() != SessionState::live) return fail(ErrorCode::sandbox_lost, "the session has ended");
-  return Ground{session.lease().shared(), session.work_dir()};
+  return RunTarget{session.lease().shared(), session.work_dir()};
 }
 
 }  // namespace
 
 Task<Result<RunResult>> run_in_session(Session& session, const LanguageRegistry& languages, RunRequest request,
                                        RunListener listener, Deadline deadline) {
-  CLOCHE_CO_TRY(const Ground ground, ground_of(session));
+  CLOCHE_CO_TRY(const RunTarget target, target_of(session));
   request.artifacts.rules = request.artifact_choice.over(session.artifact_rules());
   auto planned = co_await plan(session, languages, request, Lifetime::foreground, deadline);
   if (!planned) co_return fail(std::move(planned).error());
   PrivateDirectory directory{planned->directory};
   std::function<Task<Result<RunResult>>()> work = [&] {
-    return run_planned(ground, directory, *planned, request, listener, deadline);
+    return run_planned(target, directory, *planned, request, listener, deadline);
   };
-  auto result = co_await and_clean_up(ground, directory, std::move(work));
+  auto result = co_await and_clean_up(target, directory, std::move(work));
   co_return result;
 }
 
 Task<Result<std::variant<BackgroundRun, RunResult>>> start_in_background(Session& session,
                                                                          const LanguageRegistry& languages,
                                                                          RunRequest request, Deadline deadline) {
-  CLOCHE_CO_TRY(const Ground ground, ground_of(session));
+  CLOCHE_CO_TRY(const RunTarget target, target_of(session));
   request.artifacts.rules = request.artifact_choice.over(session.artifact_rules());
   auto planned = co_await plan(session, languages, request, Lifetime::background, deadline);
   if (!planned) co_return fail(std::move(planned).error());
   PrivateDirectory directory{planned->directory};
   std::function<Task<Result<Started>>()> work = [&] {
-    return start_planned(ground, directory, *planned, request, deadline);
+    return start_planned(target, directory, *planned, request, deadline);
   };
-  auto started = co_await and_clean_up(ground, directory, std::move(work));
+  auto started = co_await and_clean_up(target, directory, std::move(work));
   co_return started;
 }
 
@@ -392,14 +394,14 @@ Task<RunResult> conclude_background(Session& session, BackgroundRun run, Exec::C
                                 : runner::judge_step(StepKind::run, runner::CommandOwner::caller, result.outcome));
   result.artifacts.cut = true;
   if (deadline.passed() || !session.lease()) co_return result;
-  const Ground ground{session.lease().shared(), session.work_dir()};
+  const RunTarget target{session.lease().shared(), session.work_dir()};
   PrivateDirectory directory{run.directory};
   if (!run.directory.empty()) directory.state = PrivateDirectory::State::there;
   if (run.mark) {
-    auto artifacts = co_await find_artifacts(ground, directory, *run.mark, run.artifacts);
+    auto artifacts = co_await find_artifacts(target, directory, *run.mark, run.artifacts);
     result.artifacts = std::move(artifacts);
   }
-  if (directory.state == PrivateDirectory::State::there) co_await remove_directory(ground.sandbox, directory.path);
+  if (directory.state == PrivateDirectory::State::there) co_await remove_directory(target.sandbox, directory.path);
   co_return result;
 }
 

@@ -36,7 +36,8 @@ struct RunRequest {
   Bytes keep_output = mib(1);                        // of stdout, and of stderr
   ArtifactCaps artifacts;                            // the rules are the session's, under what follows
   ArtifactChoice artifact_choice;
-  runner::ExecObserver watch;  // told of the program when it has started, and of none before it goes; may be none
+  runner::ExecObserver
+      watch;  // called with the program when it has started, and with nullptr before it is destroyed; may be empty
 };
 
 struct RunOutput {
@@ -59,9 +60,8 @@ struct RunResult {
   bool truncated() const { return outcome.out.dropped.count > 0 || outcome.err.dropped.count > 0; }
 };
 
-// `invalid_argument` for an unknown language and a request that makes no sense, `sandbox_lost` when the sandbox dies,
-// and then the session is lost. How the program ended is in the result. A caller that is cancelled takes
-// the program along.
+// `invalid_argument` for an unknown language and an invalid request, `sandbox_lost` if the sandbox dies, and then the
+// session is lost. How the program ended is in the result. If the caller is cancelled, the program is stopped.
 Task<Result<RunResult>> run_in_session(Session& session, const LanguageRegistry& languages, RunRequest request,
                                        RunListener listener, Deadline deadline);
 
@@ -75,16 +75,16 @@ struct BackgroundRun {
   std::function<runner::Verdict(const Outcome&)> judge;
 };
 
-// The same in the background (compiled first, in the foreground): it goes on without anybody, also over a crash of this
-// process. Where compiling fails there is a result at once.
+// The same in the background (compiled first, in the foreground): it keeps running without a client and survives a
+// crash of this process. If compiling fails, there is a result immediately.
 Task<Result<std::variant<BackgroundRun, RunResult>>> start_in_background(Session& session,
                                                                          const LanguageRegistry& languages,
                                                                          RunRequest request, Deadline deadline);
 
-// What there is to tell of it once it has ended. Removes its private directory.
+// The result after its end. Removes its private directory.
 Task<RunResult> conclude_background(Session& session, BackgroundRun run, Exec::Collected ended, Deadline deadline);
 
-// How long a run may take when nobody says.
+// The default time limit of a run.
 constexpr std::chrono::seconds default_run_time{120};
 constexpr std::chrono::hours default_background_time{1};
 

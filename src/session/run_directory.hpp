@@ -14,7 +14,7 @@ inline constexpr std::string_view run_directories_parent = "/tmp";
 inline constexpr std::string_view run_directory_prefix = ".run-";
 inline constexpr std::size_t run_directory_random = 8;  // bytes, written as twice as many digits
 
-// An absolute path that nobody has.
+// An absolute path that is not in use.
 inline std::string new_run_directory() {
   std::string path(run_directories_parent);
   path.append("/").append(run_directory_prefix).append(random_hex(run_directory_random));

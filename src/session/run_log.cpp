@@ -9,7 +9,7 @@ namespace cloche::session {
 namespace {
 
 constexpr std::uint64_t largest_event = 64 << 10;
-// A program that goes to and fro between stdout and stderr more often than this has its output told in larger pieces.
+// The output of a program that alternates between stdout and stderr more often than this is reported in larger pieces.
 constexpr std::size_t most_changes = 32'768;
 constexpr std::uint64_t larger_piece = 4096;
 
@@ -52,7 +52,7 @@ void RunLog::tell(RunOutput::Source source) {
 void RunLog::end(RunEnd how) {
   if (end_) return;
   if (RunResult* result = result_in(how)) {
-    // What nobody listened to while it was printed.
+    // Output without a listener while it was printed.
     if (text_[0].empty()) text_[0] = std::move(result->out);
     if (text_[1].empty()) text_[1] = std::move(result->err);
     result->out = {};

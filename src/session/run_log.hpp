@@ -1,8 +1,8 @@
 // RunLog: what a run has printed, made and come to, for any number of readers, each from wherever it likes. No I/O.
 //
-// A reader's place is a position: so many bytes of output, stdout and stderr together in the order in which they came,
-// and then one for each artifact and one for the end. How output is cut into events is no part of it, so a log costs
-// little more than the bytes that it holds, whatever the pieces were in which the program printed them.
+// A reader's place is a position: a number of bytes of output, stdout and stderr together in their order, and then one
+// for each artifact and one for the end. It is independent of how output is split into events, so a log costs little
+// more than its bytes, whatever the pieces were in which the program printed them.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ using RunEnd = std::variant<RunResult, ContextResult, Error>;
 const RunResult* result_in(const RunEnd& end);
 
 struct RunEvent {
-  std::uint64_t position = 0;  // behind it: where a reader goes on who has seen it
+  std::uint64_t position = 0;  // after it: where a reader that has seen it continues
   std::variant<RunOutput, Artifact, const RunEnd*> what;
 };
 
@@ -33,8 +33,8 @@ class RunLog {
   // Nothing is added any more. The result's output is in the log, and taken out of the result.
   void end(RunEnd how);
 
-  // What comes at a position; nullopt when there is nothing, or not yet. Events are of bounded size, and as long as
-  // more may come, no character is cut in two.
+  // The event at a position; nullopt if there is nothing, or not yet. Events have a limited size, and as long as more
+  // may follow, no character is split.
   std::optional<RunEvent> next(std::uint64_t position) const;
   // Whether there can be a reader at this position.
   bool reaches(std::uint64_t position) const { return position <= size(); }
@@ -44,7 +44,7 @@ class RunLog {
   const std::string& output(RunOutput::Source source) const { return text_[index(source)]; }
   // nullptr while it runs.
   const RunEnd* how() const { return end_ ? &*end_ : nullptr; }
-  // Of memory, about.
+  // The approximate memory.
   std::size_t weight() const;
 
  private:

@@ -49,7 +49,7 @@ Status plan_start(RunPlan& plan, const PlanContext& context, const RunRequest& r
   return {};
 }
 
-// What a caller says stands over what the session was given, and that over the language's own.
+// The caller's values override those of the session, and those override the language's own.
 std::map<std::string, std::string> environment(const PlanContext& context, const RunRequest& request,
                                                const Language& language) {
   auto env = request.env;
@@ -113,8 +113,8 @@ Status plan_code(RunPlan& plan, const PlanContext& context, const RunRequest& re
   return {};
 }
 
-// A line that is too long for an argument goes by a file. It is evaluated, not sourced or run as a script, so that
-// `$0`, line numbers, `return` and the program's stdin are as they are with a short one.
+// A line that is too long for an argument is passed by a file. It is evaluated, not sourced or run as a script, so that
+// `$0`, line numbers, `return` and the program's stdin are the same as with a short one.
 std::string evaluation_of(const std::string& path, bool is_bash) {
   return is_bash ? "eval \"$(<'" + path + "')\"" : "eval \"$(command -p cat '" + path + "')\"";
 }
@@ -144,7 +144,7 @@ runner::Verdict RunPlan::judge(StepKind step, const Outcome& outcome) const {
   runner::ProgramPlan program;
   program.language = language;
   Step judged;
-  // Of a run that is forked from a zygote it is the interpreter that could be missing.
+  // For a run that is forked from a zygote, the interpreter could be missing.
   const std::vector<std::string>& argv = step == StepKind::compile ? compile->argv : run.argv;
   judged.argv = step == StepKind::run && !run.zygote.empty() ? language.run : argv;
   const CommandOwner whose = step == StepKind::compile ? CommandOwner::language : owner;

@@ -1,4 +1,4 @@
-// From a request to what is done for it in a session's sandbox. No I/O.
+// From a request to the steps in a session's sandbox. No I/O.
 #pragma once
 
 #include <string>

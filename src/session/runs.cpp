@@ -12,7 +12,7 @@ namespace cloche::session {
 
 namespace {
 
-constexpr std::size_t subject_text = 200;
+constexpr std::size_t longest_shown_text = 200;
 // More than anything that is started here is allowed to keep.
 constexpr std::uint64_t most_background_output = mib(16).count;
 constexpr std::chrono::seconds patience{30};
@@ -23,7 +23,7 @@ constexpr std::size_t most_orphans = 256;
 std::string background_run_id(std::uint64_t id) { return "b" + std::to_string(id); }
 std::string foreground_run_id() { return "r" + random_hex(8); }
 
-// Whoever waits for a run did not take it back: its sandbox was taken from under it.
+// A waiting caller did not cancel the run: the run lost its sandbox.
 Error session_ended() { return {ErrorCode::sandbox_lost, "the session was ended"}; }
 
 Task<> work_to_end(Runs::Work work, RunListener listener, runner::ExecObserver watch, std::optional<RunEnd>& end) {
@@ -54,10 +54,10 @@ class RecoveredRunning {
 std::string joined(const std::vector<std::string>& argv) {
   std::string line;
   for (const std::string& word : argv) {
-    if (line.size() > subject_text) break;
+    if (line.size() > longest_shown_text) break;
     line += (line.empty() ? "" : " ") + word;
   }
-  return line.substr(0, subject_text);
+  return line.substr(0, longest_shown_text);
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ Result<SessionPlace> Runs::admit_terminal() {
 
 void Runs::keep(const std::shared_ptr<Run>& run) {
   purge();
-  run->subject_.text.resize(std::min(run->subject_.text.size(), subject_text));
+  run->info_.text.resize(std::min(run->info_.text.size(), longest_shown_text));
   runs_.push_back(run);
 }
 
@@ -113,7 +113,7 @@ void Runs::forget(const std::shared_ptr<Run>& run) {
 }
 
 Task<> Runs::let_agent_forget(std::shared_ptr<LiveSandbox> sandbox, std::uint64_t background_id) {
-  // From beyond its end: none of its output has to come again.
+  // From beyond its end: none of its output has to be sent again.
   constexpr std::uint64_t beyond = UINT64_MAX;
   auto exec = co_await sandbox->attach(background_id, LiveSandbox::AfterEnd::collect, beyond, beyond);
   if (!exec) co_return;
@@ -122,7 +122,7 @@ Task<> Runs::let_agent_forget(std::shared_ptr<LiveSandbox> sandbox, std::uint64_
 }
 
 void Runs::spawn(const std::shared_ptr<Session>& session, const std::shared_ptr<Run>& run, Work work) {
-  // One that cannot be started has ended: nobody waits for it.
+  // A run that cannot be started has ended: there is no waiter.
   try {
     fault_point<"run.spawn">();
     auto use = std::make_shared<SessionUse>(session);
@@ -132,10 +132,9 @@ void Runs::spawn(const std::shared_ptr<Session>& session, const std::shared_ptr<
   }
 }
 
-Result<std::shared_ptr<Run>> Runs::start(const SessionUse& use, RunSubject subject, auth::QuotaTicket ticket,
-                                         Work work) {
+Result<std::shared_ptr<Run>> Runs::start(const SessionUse& use, RunInfo info, auth::QuotaTicket ticket, Work work) {
   CLOCHE_CHECK(check_room());
-  auto run = std::make_shared<Run>(session_.executor(), foreground_run_id(), std::move(subject), std::move(ticket));
+  auto run = std::make_shared<Run>(session_.executor(), foreground_run_id(), std::move(info), std::move(ticket));
   keep(run);
   spawn(use.shared(), run, std::move(work));
   return run;
@@ -159,7 +158,7 @@ Task<> Runs::carry_out(std::shared_ptr<Run> run, Work work) {
   // One that had come to its end when it was called off has ended by itself.
   if (!end && !raced) end = std::move(raced).error();
   if (!end) end = *run->called_off_;
-  // What it ran in was closed with the session: its caller did not take it back.
+  // Its context was closed with the session: its caller did not cancel it.
   const auto* error = std::get_if<Error>(&*end);
   const bool was_stopped = run->called_off_ && run->called_off_->code == ErrorCode::cancelled;
   if (error != nullptr && error->code == ErrorCode::cancelled && !was_stopped &&
@@ -171,14 +170,14 @@ Task<> Runs::carry_out(std::shared_ptr<Run> run, Work work) {
 
 void Runs::finish(Run& run, RunEnd how) {
   if (const RunResult* result = result_in(how)) {
-    session_.count({run.subject().language, result->category, result->cause, result->outcome.wall});
+    session_.count({run.info().language, result->category, result->cause, result->outcome.wall});
   }
   run.finish(std::move(how));
 }
 
-Task<Result<std::shared_ptr<Run>>> Runs::start_background(const SessionUse& use, RunSubject subject,
-                                                          auth::QuotaTicket ticket, const LanguageRegistry& languages,
-                                                          RunRequest request, Deadline deadline) {
+Task<Result<std::shared_ptr<Run>>> Runs::start_background(const SessionUse& use, RunInfo info, auth::QuotaTicket ticket,
+                                                          const LanguageRegistry& languages, RunRequest request,
+                                                          Deadline deadline) {
   CLOCHE_CO_CHECK(check_room());
   CLOCHE_CO_CHECK(fallible_point<"run.start_background">());
   struct Starting {
@@ -191,7 +190,7 @@ Task<Result<std::shared_ptr<Run>>> Runs::start_background(const SessionUse& use,
   if (closed_) co_return fail(ErrorCode::sandbox_lost, "the session has ended");
   auto* program = std::get_if<BackgroundRun>(&*started);
   std::string id = program == nullptr ? foreground_run_id() : background_run_id(program->id);
-  auto run = std::make_shared<Run>(session_.executor(), std::move(id), std::move(subject), std::move(ticket));
+  auto run = std::make_shared<Run>(session_.executor(), std::move(id), std::move(info), std::move(ticket));
   keep(run);
   if (program == nullptr) {
     finish(*run, std::move(std::get<RunResult>(*started)));
@@ -278,15 +277,15 @@ Task<Status> Runs::find_orphans(std::shared_ptr<Session> session, Deadline deadl
   for (const BackgroundEntry& entry : *background) {
     // An earlier call may have been cut off in the middle.
     if (find(background_run_id(entry.id))) continue;
-    RunSubject subject;
-    subject.text = joined(entry.argv);
-    subject.lifetime = Lifetime::background;
+    RunInfo info;
+    info.text = joined(entry.argv);
+    info.lifetime = Lifetime::background;
     auth::QuotaTicket ticket;
     if (entry.running) {
       CLOCHE_CO_TRY(ticket, session_.adopt(auth::Quota::runs));
     }
     auto run =
-        std::make_shared<Run>(session_.executor(), background_run_id(entry.id), std::move(subject), std::move(ticket));
+        std::make_shared<Run>(session_.executor(), background_run_id(entry.id), std::move(info), std::move(ticket));
     run->started_ -= entry.age;
     runs_.push_back(run);
     const auto counted = entry.running ? std::make_shared<RecoveredRunning>(recovered_running_) : nullptr;

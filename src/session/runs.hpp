@@ -14,7 +14,7 @@ namespace cloche::session {
 
 struct RunsOptions {
   std::size_t most_running = 32;
-  // Of those that have ended: how many are kept, for how long, and how much they may hold together.
+  // For runs that have ended: how many are kept, for how long, and their total size.
   std::size_t most_kept = 64;
   Deadline::Clock::duration kept_for = std::chrono::minutes(15);
   Bytes most_held = mib(16);
@@ -24,7 +24,8 @@ struct RunsOptions {
 
 class Runs final : public SessionPart {
  public:
-  // What a foreground run does: tells of its output as it comes and of its process while it has one, and gives its end.
+  // The work of a foreground run: reports its output as it arrives and its process while it has one, and returns its
+  // end.
   using Work = std::function<Task<RunEnd>(RunListener, runner::ExecObserver)>;
 
   explicit Runs(Session& session);
@@ -35,18 +36,18 @@ class Runs final : public SessionPart {
   // the first call does something. What runs counts as a use of the session, here and below.
   Task<Status> recover(std::shared_ptr<Session> session, Deadline deadline);
 
-  // Both: `limit_reached` when too many are running, `sandbox_lost` when the session has ended.
-  Result<std::shared_ptr<Run>> start(const SessionUse& use, RunSubject subject, auth::QuotaTicket ticket, Work work);
+  // Both: `limit_reached` if too many are running, `sandbox_lost` if the session has ended.
+  Result<std::shared_ptr<Run>> start(const SessionUse& use, RunInfo info, auth::QuotaTicket ticket, Work work);
   // Compiles first, and returns when the program has started; a caller that is cancelled before that leaves nothing
   // behind. Where compiling fails, the run has ended already.
-  Task<Result<std::shared_ptr<Run>>> start_background(const SessionUse& use, RunSubject subject,
-                                                      auth::QuotaTicket ticket, const LanguageRegistry& languages,
-                                                      RunRequest request, Deadline deadline);
+  Task<Result<std::shared_ptr<Run>>> start_background(const SessionUse& use, RunInfo info, auth::QuotaTicket ticket,
+                                                      const LanguageRegistry& languages, RunRequest request,
+                                                      Deadline deadline);
 
   // A program on a terminal counts among the runs for as long as it has this place.
   Result<SessionPlace> admit_terminal();
 
-  // `not_found` when there is none, or none any more.
+  // `not_found` if it does not exist, or no longer exists.
   Result<std::shared_ptr<Run>> find(const std::string& id);
   // Oldest first.
   std::vector<std::shared_ptr<Run>> list();
@@ -81,7 +82,8 @@ class Runs final : public SessionPart {
   bool closed_ = false;
   std::size_t starting_ = 0;  // in the background
   std::shared_ptr<std::uint32_t> terminals_ = std::make_shared<std::uint32_t>(0);
-  // Of runs of an earlier process. Some may belong to programs that still run, so all stay until those have ended.
+  // Files of runs of an earlier process. Some may belong to programs that are still running, so all stay until those
+  // have ended.
   std::vector<std::string> orphan_directories_;
   std::uint32_t recovered_running_ = 0;
   TaskGroup tasks_;

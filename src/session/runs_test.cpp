@@ -14,10 +14,10 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using Source = RunOutput::Source;
 
-RunSubject followed() {
-  RunSubject subject;
-  subject.unattended = Unattended::cancelled;
-  return subject;
+RunInfo followed() {
+  RunInfo info;
+  info.unattended = Unattended::cancelled;
+  return info;
 }
 
 Task<RunEnd> print_and_end(RunListener listener) {
@@ -95,8 +95,8 @@ Task<RunEnd> throw_a_little_later() {
 TEST_F(RunsTest, WorkThatThrows_EndsTheRunAtOnceWithAnInternalError) {
   run([](Runs& runs, SessionUse& use) -> Task<> {
     Runs::Work work = [](const RunListener&, const runner::ExecObserver&) { return throw_a_little_later(); };
-    RunSubject subject;
-    auto started = runs.start(use, std::move(subject), {}, std::move(work));
+    RunInfo info;
+    auto started = runs.start(use, std::move(info), {}, std::move(work));
     EXPECT_TRUE(started);
     if (!started) co_return;
     const auto thrown = *started;
@@ -183,7 +183,7 @@ TEST_F(RunsTest, RunThatGoesOnUnattended_IsNotCalledOff) {
     RunsOptions options;
     options.unread_patience = 1ms;
     runs.set_options(options);
-    auto started = runs.start(use, RunSubject(), {}, endless()).value();
+    auto started = runs.start(use, RunInfo(), {}, endless()).value();
     co_await pause_for(50ms);
     EXPECT_TRUE(started->running());
     EXPECT_EQ(started->signal(15).error().code, ErrorCode::unavailable);
@@ -207,9 +207,9 @@ TEST_F(RunsTest, TooManyAtATime_AreRefused) {
     RunsOptions options;
     options.most_running = 2;
     runs.set_options(options);
-    EXPECT_TRUE(runs.start(use, RunSubject(), {}, endless()));
-    EXPECT_TRUE(runs.start(use, RunSubject(), {}, endless()));
-    EXPECT_EQ(runs.start(use, RunSubject(), {}, endless()).error().code, ErrorCode::limit_reached);
+    EXPECT_TRUE(runs.start(use, RunInfo(), {}, endless()));
+    EXPECT_TRUE(runs.start(use, RunInfo(), {}, endless()));
+    EXPECT_EQ(runs.start(use, RunInfo(), {}, endless()).error().code, ErrorCode::limit_reached);
     co_return;
   });
 }
@@ -221,7 +221,7 @@ TEST_F(RunsTest, EndedRuns_AreKeptUpToTheCaps) {
     runs.set_options(options);
     std::vector<std::string> ids;
     for (int i = 0; i < 4; ++i) {
-      auto started = runs.start(use, RunSubject(), {}, printing()).value();
+      auto started = runs.start(use, RunInfo(), {}, printing()).value();
       ids.push_back(started->id());
       (void)co_await started->wait(Deadline::after(5s));
     }

@@ -1,4 +1,4 @@
-// Session: a sandbox with its workspace, kept for one (tenant, session id), and what goes on in it.
+// Session: a sandbox with its workspace, kept for one (tenant, session id), and its activities.
 #pragma once
 
 #include <chrono>
@@ -38,7 +38,7 @@ struct SessionOptions {
 
 enum class SessionState {
   live,
-  lost,    // its sandbox died; it says why until it is ended, or made anew
+  lost,    // its sandbox died; it reports the cause until it is ended or created again
   ending,  // takes no new calls
 };
 std::string_view to_string(SessionState state);
@@ -66,24 +66,25 @@ struct SessionInfo {
   std::string sandbox;
 };
 
-// What a session's other rooms (contexts, runs) keep in it. It goes, in the order in which it came, before the sandbox.
+// A part of a session (contexts, runs) that it owns. Parts are destroyed in the order of their creation, before the
+// sandbox.
 class SessionPart {
  public:
   virtual ~SessionPart() = default;
   // The sandbox is about to go, or has gone: everything of this part ends, and is waited for.
   virtual Task<> close() = 0;
-  // True while something goes on in it that must not be cut by the idle timeout.
+  // True while it is doing something that the idle timeout must not interrupt.
   virtual bool busy() const = 0;
 };
 
-// What may go on at a time in one session, beside its runs and contexts.
+// Limits of concurrent activities in one session, besides its runs and contexts.
 struct SessionBounds {
   std::uint32_t streams = 64;          // clients that follow its runs; one more is refused
   std::uint32_t connections = 64;      // into its sandbox; one more is refused
   std::uint32_t file_operations = 16;  // one more waits for its turn
 };
 
-// A place among so many of a session; free again when it goes. May outlive the session.
+// A counted place of a session; released by the destructor. May outlive the session.
 class SessionPlace {
  public:
   SessionPlace() = default;
@@ -188,7 +189,7 @@ class Session {
   std::string lost_because_;  // before this process met it again
   std::uint32_t calls_ = 0;
   Event changed_;                                    // a call has ended, or the session
-  std::vector<std::unique_ptr<SessionPart>> parts_;  // used only while the lease is there
+  std::vector<std::unique_ptr<SessionPart>> parts_;  // used only while the lease exists
 };
 
 // A call under way: as long as there is one, the session is not idle. Move-only.

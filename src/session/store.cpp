@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::chrono::seconds check_interval{1};
 constexpr std::chrono::seconds recovery_patience{30};
-// Until calls are taken although not all runs of an earlier process are counted yet.
+// Until calls are accepted although not all runs of an earlier process are counted yet.
 constexpr std::chrono::seconds counting_patience{5};
 
 std::string holder_of(const SessionKey& key) { return key.tenant + "/" + key.id; }
@@ -40,7 +40,7 @@ Error lost_error(const Session& session, const std::string& why) {
 
 }  // namespace
 
-// The place of a session in the making; free again when it goes.
+// The place of a session that is being created; released by the destructor.
 class SessionStore::MakingPlace {
  public:
   MakingPlace(SessionStore& store, SessionKey key) : store_(store), key_(std::move(key)) {
@@ -98,16 +98,16 @@ Task<Status> SessionStore::start() {
     auto met = co_await guarded("recover " + name_of(record.key), std::move(meeting));
     if (!met) lose(record, met.error().message);  // it alone
   }
-  // Nobody knows what these are for.
+  // The purpose of these is unknown.
   for (auto& [holder, lease] : held) lease.destroy();
   tasks_.spawn("session reaper", [this] { return reap_for_ever(); });
-  // What still runs counts before anything new is taken.
+  // Programs that are still running are counted before anything new is accepted.
   const Deadline counted = Deadline::after(counting_patience);
   while (finding_ > 0 && !counted.passed()) co_await found_.wait(counted);
   co_return Status{};
 }
 
-// Those that an earlier process started in the background.
+// Programs that an earlier process started in the background.
 Task<> SessionStore::find_runs(std::shared_ptr<Session> session) {
   struct Finding {
     explicit Finding(SessionStore& s) : store(s) {}
@@ -154,14 +154,14 @@ Task<Status> SessionStore::meet_again(Record record, pool::Lease lease) {
     lose("its limits could not be restored");
     co_return Status{};
   }
-  // What still runs in its background keeps it from being idle.
+  // Background programs keep it from being idle.
   ++finding_;
   const bool begun = tasks_.spawn("find a session's runs", [this, session] { return find_runs(session); });
   if (!begun) --finding_;
   co_return Status{};
 }
 
-// Also where it could not be met at all.
+// Also if it could not be taken over at all.
 void SessionStore::lose(const Record& record, const std::string& why) {
   auto found = sessions_.find(record.key);
   if (found == sessions_.end()) {
@@ -334,7 +334,7 @@ Task<> SessionStore::end_session(std::shared_ptr<Session> session, Deadline dead
   bool cut = false;
   auto work = [&] { return wind_up(*session, deadline, cut); };
   auto wound_up = co_await attempted("end " + name_of(session->key_), std::move(work));
-  // Whatever went wrong, it is over: what still runs in it goes with its sandbox.
+  // Whatever went wrong, it has ended: programs that are still running end with its sandbox.
   if (wound_up) {
     session->parts_.clear();
   } else {
@@ -343,15 +343,15 @@ Task<> SessionStore::end_session(std::shared_ptr<Session> session, Deadline dead
   let_go(*session, cut ? Sandbox::destroyed : Sandbox::given_back);
 }
 
-// Waits for what goes on in the session, or cuts it, until nothing uses it any more.
+// Waits for the activities of the session, or cuts them off, until nothing uses it any more.
 Task<Status> SessionStore::wind_up(Session& session, Deadline deadline, bool& cut) {
   fault_point<"session.end.begun">();
   while (!session.cut_ && session.busy() && !deadline.passed()) co_await session.changed_.wait(deadline);
   cut = session.busy();
   if (cut && session.lease_) session.lease_->cut_off({ErrorCode::sandbox_lost, "the session was ended"});
-  // A call under way may still ask for a part that is not there yet.
+  // A running call may still ask for a part that does not exist yet.
   for (std::size_t i = 0; i < session.parts_.size(); ++i) co_await session.parts_[i]->close();
-  // What was cut fails at once, and lets go of the session.
+  // What was cut off fails immediately and releases the session.
   while (session.calls_ > 0) co_await session.changed_.wait();
   CLOCHE_CO_CHECK(fallible_point<"session.end.closed">());
   forget(session.key_);

@@ -15,7 +15,7 @@ struct StoreOptions {
   LimitOverrides max_limits;  // that a request may raise those of its profile to
   std::string database;       // which sessions there are
   std::string owner;          // whose database it is; empty: not checked
-  RunMeter meter;             // told of every run
+  RunMeter meter;             // called with every run
   // Which changed files are artifacts where a request says nothing.
   ChangeRules artifacts{.usual = ChangeRules::Usual::ignored, .include = {}, .exclude = {}};
 };
@@ -46,20 +46,20 @@ class SessionStore {
   // and say so.
   Task<Status> start();
 
-  // The session, made with the defaults if there is none. `sandbox_lost` with the cause when it was lost,
-  // `limit_reached` when there are too many.
+  // The session, created with the defaults if it does not exist. `sandbox_lost` with the cause if it was lost,
+  // `limit_reached` if there are too many.
   Task<Result<SessionUse>> use(auth::AuthorizedTenant tenant, std::string id, Deadline deadline);
-  // Only one that is there: `not_found`.
+  // Only an existing one: `not_found`.
   Result<SessionUse> find(const auth::AuthorizedTenant& tenant, const std::string& id);
   // A new one; in place of one that was lost. `already_exists` where one lives.
   Task<Result<SessionInfo>> create(auth::AuthorizedTenant tenant, std::string id, SessionOptions options,
                                    Deadline deadline);
   // Of one tenant, or of all; in the order of their keys.
   std::vector<SessionInfo> list(const std::optional<std::string>& tenant) const;
-  // Also of one that was lost or is being ended.
+  // Also of a session that was lost or is being ended.
   Result<SessionInfo> info(const auth::AuthorizedTenant& tenant, const std::string& id) const;
-  // `not_found` when there is none. Returns when its sandbox is out of its hands. With `wait`, calls that have not
-  // finished by the deadline are cut.
+  // `not_found` if it does not exist. Returns when its sandbox is released. With `wait`, calls that have not finished
+  // by the deadline are cut off.
   Task<Status> end(auth::AuthorizedTenant tenant, std::string id, EndMode mode, Deadline deadline);
 
   SessionCounts counts() const;

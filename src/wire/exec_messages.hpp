@@ -81,7 +81,7 @@ struct ExecRequest {
   std::optional<EventLane> events;  // not in the background: there would be no receiver
   std::optional<StartFile> file;
   // For `changes` of a tree since just before the program starts. Not in the background.
-  std::optional<FileRequest> look;
+  std::optional<FileRequest> change_scan;
 };
 template <class Fields>
 void fields(Fields& f, ExecRequest& m) {
@@ -102,7 +102,7 @@ void fields(Fields& f, ExecRequest& m) {
   f(15, m.zygote);
   f(16, m.events);
   f(17, m.file);
-  f(18, m.look);
+  f(18, m.change_scan);
 }
 
 struct ExecStarted {
@@ -161,9 +161,9 @@ struct ExecEnded {
   LaneTotals out;
   LaneTotals err;
   LaneTotals events;
-  std::int64_t mark_ns = 0;  // where the request has a look: what `since_ns` is
+  std::int64_t mark_ns = 0;  // where the request has a change_scan: what `since_ns` is
   std::optional<FileReply>
-      changes;  // the look's, all of it in one reply; where that takes longer it is to be asked for
+      changes;  // the change_scan's, all of it in one reply; where that takes longer it is to be asked for
 };
 template <class Fields>
 void fields(Fields& f, ExecEnded& m) {

@@ -122,9 +122,9 @@ Task<std::vector<std::string>> changes_of(LiveSandbox& sandbox, std::string line
   ExecSpec spec;
   spec.argv = {"sh", "-c", std::move(line)};
   spec.stdin_mode = Stdin::stream;
-  LiveSandbox::Along along;
-  along.look = {FilePath(workspace), {}, discard};
-  auto started = co_await sandbox.start(std::move(spec), std::move(along), Deadline::after(30s));
+  LiveSandbox::StartExtras extras;
+  extras.change_scan = {FilePath(workspace), {}, discard};
+  auto started = co_await sandbox.start(std::move(spec), std::move(extras), Deadline::after(30s));
   std::vector<std::string> none;
   EXPECT_TRUE(started) << started.error().message;
   if (!started) co_return none;
@@ -191,9 +191,9 @@ CONFORMANCE(LookOfAProgramInTheBackground_IsRefused) {
     ExecSpec spec;
     spec.argv = {"true"};
     spec.lifetime = Lifetime::background;
-    LiveSandbox::Along along;
-    along.look = {FilePath(workspace), {}, {}};
-    auto started = co_await sandbox.start(std::move(spec), std::move(along), Deadline::after(30s));
+    LiveSandbox::StartExtras extras;
+    extras.change_scan = {FilePath(workspace), {}, {}};
+    auto started = co_await sandbox.start(std::move(spec), std::move(extras), Deadline::after(30s));
     EXPECT_FALSE(started);
     if (!started) {
       EXPECT_EQ(started.error().code, ErrorCode::invalid_argument) << started.error().message;

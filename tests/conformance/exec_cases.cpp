@@ -252,13 +252,13 @@ CONFORMANCE(ProgramWithAFileOfItsOwn_FindsItAsItsUsers) {
   in_sandbox([](LiveSandbox& sandbox) -> Task<> {
     ExecSpec spec;
     spec.argv = {"sh", "/tmp/own/deep/script"};
-    LiveSandbox::Along along;
-    auto& file = along.file.emplace();
+    LiveSandbox::StartExtras extras;
+    auto& file = extras.file.emplace();
     file.path = "/tmp/own/deep/script";
     file.content =
         "id -u; cd /tmp/own; for f in . deep deep/script; do test -O $f && echo own; done; test -w deep/script && echo "
         "w";
-    auto started = co_await sandbox.start(std::move(spec), std::move(along), Deadline::after(30s));
+    auto started = co_await sandbox.start(std::move(spec), std::move(extras), Deadline::after(30s));
     EXPECT_TRUE(started) << started.error().message;
     if (!started) co_return;
     const auto ran = co_await (*started)->collect(Deadline::after(30s));
@@ -276,11 +276,11 @@ CONFORMANCE(ProgramWhoseFileCannotBeWritten_IsRefused_AndNothingIsLeft) {
                              "relative", "/tmp/../etc/x", "/tmp/there/below", "/proc/self/x"}) {
       ExecSpec spec;
       spec.argv = {"true"};
-      LiveSandbox::Along along;
-      auto& file = along.file.emplace();
+      LiveSandbox::StartExtras extras;
+      auto& file = extras.file.emplace();
       file.path = path;
       file.content = "x";
-      auto started = co_await sandbox.start(std::move(spec), std::move(along), Deadline::after(30s));
+      auto started = co_await sandbox.start(std::move(spec), std::move(extras), Deadline::after(30s));
       EXPECT_TRUE(started) << started.error().message;
       if (!started) continue;
       const auto ran = co_await (*started)->collect(Deadline::after(30s));
@@ -297,11 +297,11 @@ CONFORMANCE(ProgramWhoseFileHasNoRoom_IsRefused_AndNothingIsLeft) {
     (void)co_await run_shell(sandbox, "for i in 1 2 3 4 5 6 7 8; do cat /dev/zero > /tmp/full$i; done 2>/dev/null");
     ExecSpec spec;
     spec.argv = {"true"};
-    LiveSandbox::Along along;
-    auto& file = along.file.emplace();
+    LiveSandbox::StartExtras extras;
+    auto& file = extras.file.emplace();
     file.path = "/tmp/own/file";
     file.content = std::string(100'000, 'x');
-    auto started = co_await sandbox.start(std::move(spec), std::move(along), Deadline::after(30s));
+    auto started = co_await sandbox.start(std::move(spec), std::move(extras), Deadline::after(30s));
     EXPECT_TRUE(started) << started.error().message;
     if (!started) co_return;
     const auto ran = co_await (*started)->collect(Deadline::after(30s));

@@ -16,12 +16,12 @@ using session::BackgroundRun;
 using session::Code;
 using session::EndMode;
 using session::RunEnd;
+using session::RunInfo;
 using session::RunListener;
 using session::RunOutput;
 using session::RunRequest;
 using session::RunResult;
 using session::Runs;
-using session::RunSubject;
 using session::SessionStore;
 using session::SessionUse;
 using session::ShellLine;
@@ -198,7 +198,7 @@ TEST_P(SessionRuns, RunThatHasEnded_IsForgottenByTheAgentToo) {
     Runs& runs = session->part<Runs>();
     for (int i = 0; i < 3; ++i) {
       RunRequest request = line("true");
-      auto run = co_await runs.start_background(session, RunSubject(), {}, languages(), std::move(request), soon());
+      auto run = co_await runs.start_background(session, RunInfo(), {}, languages(), std::move(request), soon());
       EXPECT_TRUE(run) << run.error().message;
       if (!run) co_return;
       const auto removed = co_await runs.remove((*run)->id(), soon());
@@ -221,7 +221,7 @@ TEST_P(SessionRuns, SessionThatIsCut_EndsItsRuns_AndWhoWaitsForThem) {
       SessionUse session = co_await use(store);
       Runs& runs = session->part<Runs>();
       RunRequest request = line("exec sleep 1000");
-      auto started = co_await runs.start_background(session, RunSubject(), {}, languages(), std::move(request), soon());
+      auto started = co_await runs.start_background(session, RunInfo(), {}, languages(), std::move(request), soon());
       EXPECT_TRUE(started) << started.error().message;
       if (!started) co_return;
       run = std::move(*started);

@@ -78,7 +78,7 @@ json::object to_result(const Ended& ended) {
 
 json::object result_of(const CaseReport& report, std::chrono::milliseconds wall) {
   std::string err = report.err;
-  runner::tell_forced_end(err, report.cause, report.outcome, wall);
+  runner::add_forced_end_message(err, report.cause, report.outcome, wall);
   if (report.category == Category::system_error && err.empty()) err = report.reason;
   const int exit_code = report.cause == Cause::wall ? runner::timed_out_code : report.outcome.exit_code;
   return to_result({report.category, report.out, err, exit_code, report.outcome.wall});
@@ -86,8 +86,8 @@ json::object result_of(const CaseReport& report, std::chrono::milliseconds wall)
 
 json::object result_of_compiling(const Report& report) {
   std::string err = report.compile.err;
-  const bool says_why = report.cause == Cause::exit_code && !(err.empty() && report.compile.out.empty());
-  if (!says_why) {
+  const bool is_explained = report.cause == Cause::exit_code && !(err.empty() && report.compile.out.empty());
+  if (!is_explained) {
     if (!err.empty() && !err.ends_with('\n')) err += '\n';
     err += report.reason;
   }

@@ -240,7 +240,7 @@ json::object stats_of(const pool::Manager& manager, const auth::Principal& princ
   return all;
 }
 
-Task<Status> tell_stats(Call& call, const pool::Manager& manager) {
+Task<Status> send_stats(Call& call, const pool::Manager& manager) {
   co_await answer(call.exchange, stats_of(manager, call.principal));
   co_return Status{};
 }
@@ -281,7 +281,7 @@ void add_lease_routes(http::Router<http::RouteHandler>& router, const ApiGuard& 
     auto ended = registry.destroy(std::string(call.path["id"]), call.principal.tenant);
     return end_lease(call.exchange, std::move(ended));
   });
-  add("GET", "/stats", [&runner](Call& call) { return tell_stats(call, runner.manager()); });
+  add("GET", "/stats", [&runner](Call& call) { return send_stats(call, runner.manager()); });
   add("POST", "/api/v1/execute", [&runner, &quotas](Call& call) { return execute_call(runner, quotas, call); });
 }
 

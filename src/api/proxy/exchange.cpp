@@ -29,11 +29,6 @@ std::optional<Bytes> announced_size(const http::Response& head) {
 
 bool is_informational(unsigned status) { return status >= 100 && status < 200; }
 
-Task<> for_ever() {
-  Event never(co_await asio::this_coro::executor);
-  for (;;) co_await never.wait();
-}
-
 }  // namespace
 
 Task<Status> ProxyExchange::serve() {
@@ -48,7 +43,7 @@ Task<Status> ProxyExchange::serve() {
 // Returns only when it fails; the answer is what is waited for.
 Task<> ProxyExchange::send_or_fail(Status& failure) {
   failure = co_await send();
-  if (failure) co_await for_ever();
+  if (failure) co_await never();
 }
 
 Task<Status> ProxyExchange::send() {

@@ -119,11 +119,11 @@ json::object summary_json(const Run& run) {
   json::object body;
   body["run_id"] = run.id();
   body["state"] = run.running() ? "running" : "ended";
-  body["background"] = run.subject().lifetime == Lifetime::background;
+  body["background"] = run.info().lifetime == Lifetime::background;
   // It is unknown for a program that an earlier process started.
-  body["language"] = run.subject().language.empty() ? json::value() : json::value(to_utf8(run.subject().language));
-  if (!run.subject().context.empty()) body["context"] = run.subject().context;
-  body["text"] = to_utf8(run.subject().text);
+  body["language"] = run.info().language.empty() ? json::value() : json::value(to_utf8(run.info().language));
+  if (!run.info().context.empty()) body["context"] = run.info().context;
+  body["text"] = to_utf8(run.info().text);
   body["started"] = text_of(run.started());
   body["ended"] = run.ended() ? json::value(text_of(*run.ended())) : json::value();
   body["stdout_size"] = run.log().output(RunOutput::Source::out).size();

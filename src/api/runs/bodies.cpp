@@ -17,7 +17,7 @@ constexpr std::chrono::seconds longest_wait{300};
 constexpr std::chrono::seconds usual_wait{30};
 constexpr std::uint64_t usual_output = 64 << 10;
 constexpr std::uint64_t most_output = 4 << 20;
-constexpr std::size_t subject_text = 200;
+constexpr std::size_t longest_shown_text = 200;
 
 constexpr ShapeMember run_file_members[] = {{"content", &shapes::text}, {"content_base64", &shapes::text}};
 constexpr Shape run_file_shape{.kinds = Shape::text | Shape::object,
@@ -167,18 +167,18 @@ constexpr RunSignal run_signals[] = {
 
 constinit const Shape run_body_shape = shapes::object_of(run_members);
 
-session::RunSubject RunCall::subject() const {
-  session::RunSubject subject;
+session::RunInfo RunCall::info() const {
+  session::RunInfo info;
   if (const auto* code = std::get_if<Code>(&request.what)) {
-    subject.language = code->language;
-    subject.text = code->text.substr(0, subject_text);
+    info.language = code->language;
+    info.text = code->text.substr(0, longest_shown_text);
   } else {
-    subject.language = "bash";
-    subject.text = std::get<ShellLine>(request.what).line.substr(0, subject_text);
+    info.language = "bash";
+    info.text = std::get<ShellLine>(request.what).line.substr(0, longest_shown_text);
   }
-  subject.context = context;
-  subject.lifetime = lifetime;
-  return subject;
+  info.context = context;
+  info.lifetime = lifetime;
+  return info;
 }
 
 session::ContextCall RunCall::context_call() const {

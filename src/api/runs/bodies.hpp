@@ -20,7 +20,7 @@ struct RunCall {
   std::string context;  // empty: none
   Lifetime lifetime = Lifetime::foreground;
 
-  session::RunSubject subject() const;
+  session::RunInfo info() const;
   // For a run in a context.
   session::ContextCall context_call() const;
 };

@@ -98,7 +98,7 @@ TEST(BashBody, Command_IsALine) {
   EXPECT_EQ(std::get<session::ShellLine>(call->request.what).line, "echo $HOME");
   EXPECT_EQ(call->lifetime, Lifetime::background);
   EXPECT_EQ(call->request.timeout, 24h);
-  EXPECT_EQ(call->subject().language, "bash");
+  EXPECT_EQ(call->info().language, "bash");
   EXPECT_FALSE(bash(R"({"command": "a\u0000b", "session_id": "s"})"));
   EXPECT_FALSE(bash(R"({"command": "a", "code": "b", "session_id": "s"})"));
 }

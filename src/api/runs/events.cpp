@@ -55,8 +55,8 @@ Task<Status> send_all(const Call& call, http::EventStream& stream, session::RunR
 }
 
 // A stream that fails inside ends with an event that says so.
-Task<Status> send_or_tell(const Call& call, http::EventStream& stream, session::RunReader& reader,
-                          const RunPlace& place, std::uint64_t position) {
+Task<Status> send_or_report(const Call& call, http::EventStream& stream, session::RunReader& reader,
+                            const RunPlace& place, std::uint64_t position) {
   auto work = [&] { return send_all(call, stream, reader, place, position); };
   auto sent = co_await guarded("events of run " + reader.run().id(), std::move(work));
   if (sent || sent.error().code != ErrorCode::internal) co_return sent;
@@ -80,7 +80,7 @@ bool accepts(const http::Exchange& exchange, std::string_view type) {
 Task<Status> stream_run(Call& call, std::shared_ptr<session::Run> run, RunPlace place, std::uint64_t position) {
   CLOCHE_CO_TRY(session::RunReader reader, session::RunReader::at(std::move(run), position));
   std::function<Task<Status>(http::EventStream&)> body = [&](http::EventStream& stream) {
-    return send_or_tell(call, stream, reader, place, position);
+    return send_or_report(call, stream, reader, place, position);
   };
   auto served = co_await http::serve_events(call.exchange, std::move(body));
   co_return served;

@@ -105,8 +105,8 @@ Task<Status> answer_ended(Call& call, const Run& run, const RunPlace& place, uns
 
 Task<Status> start_in_background(RunService& service, Call& call, const SessionUse& use, Runs& runs, RunCall wanted,
                                  auth::QuotaTicket ticket, RunPlace place) {
-  session::RunSubject subject = wanted.subject();
-  auto started = co_await runs.start_background(use, std::move(subject), std::move(ticket), service.languages,
+  session::RunInfo info = wanted.info();
+  auto started = co_await runs.start_background(use, std::move(info), std::move(ticket), service.languages,
                                                 std::move(wanted.request), Deadline::after(start_patience));
   if (!started) co_return fail(std::move(started).error());
   const auto run = std::move(*started);
@@ -149,10 +149,10 @@ Task<Status> run(RunService& service, Call& call, RunCall wanted) {
   if (as_events) {
     CLOCHE_CO_TRY(following, use->admit_stream());
   }
-  session::RunSubject subject = wanted.subject();
-  if (as_events) subject.unattended = session::Unattended::cancelled;
+  session::RunInfo info = wanted.info();
+  if (as_events) info.unattended = session::Unattended::cancelled;
   auto work = work_of(*use, service.languages, std::move(wanted), call.exchange.release_of_body());
-  CLOCHE_CO_TRY(const auto started, runs->start(use, std::move(subject), std::move(*ticket), std::move(work)));
+  CLOCHE_CO_TRY(const auto started, runs->start(use, std::move(info), std::move(*ticket), std::move(work)));
   if (as_events) {
     constexpr std::uint64_t beginning = 0;
     auto served = co_await stream_run(call, started, std::move(place), beginning);

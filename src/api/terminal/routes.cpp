@@ -85,7 +85,7 @@ class Terminal {
       if (const auto* outcome = std::get_if<Outcome>(&*next)) {
         hold_.reset();
         const std::string told =
-            shut_out_ ? terminal_error_message(shut_out_->code, shut_out_->message) : exit_message(*outcome, reason_);
+            revoked_ ? terminal_error_message(revoked_->code, revoked_->message) : exit_message(*outcome, reason_);
         CLOCHE_CO_CHECK(co_await socket_.write(http::MessageKind::text, told));
         co_return co_await socket_.close(close_code_, "the program has ended");
       }
@@ -99,7 +99,7 @@ class Terminal {
     for (;;) {
       auto read = co_await socket_.read();
       if (!read || !*read) co_return;
-      if (shut_out_) continue;
+      if (revoked_) continue;
       touch();
       http::WebSocketMessage message = std::move(**read);
       auto taken = co_await take(std::move(message));
@@ -121,26 +121,21 @@ class Terminal {
   Task<> watch_idle(std::chrono::steady_clock::duration idle) {
     while (Deadline::Clock::now() - last_ < idle) co_await pause_for(idle - (Deadline::Clock::now() - last_));
     end_program(normal_end, "idle timeout");
-    co_await for_ever();
+    co_await never();
   }
 
   Task<> watch_server(http::Exchange& exchange) {
     co_await exchange.wait_until_server_stops();
     end_program(normal_end, "the server is stopping");
-    co_await for_ever();
+    co_await never();
   }
 
   // Ends the program, and if that or the client takes too long, the line.
   Task<> watch_auth(SessionAuthCheck& auth_check) {
     auto out = co_await auth_check.wait_until_over();
-    shut_out_ = std::move(out);
-    end_program(not_as_agreed, shut_out_->message);
+    revoked_ = std::move(out);
+    end_program(not_as_agreed, revoked_->message);
     co_await pause_for(parting_patience);
-  }
-
-  static Task<> for_ever() {
-    Event never(co_await asio::this_coro::executor);
-    for (;;) co_await never.wait();
   }
 
   void end_program(std::uint16_t code, std::string reason) {
@@ -158,7 +153,7 @@ class Terminal {
   Deadline::Clock::time_point last_ = Deadline::Clock::now();
   std::uint16_t close_code_ = normal_end;
   std::string reason_;  // why the program was stopped, if it was
-  std::optional<Revoked> shut_out_;
+  std::optional<Revoked> revoked_;
 };
 
 Task<Status> serve_terminal(SessionStore& store, auth::Quotas& quotas, TerminalRules rules, Call& call) {

@@ -37,7 +37,7 @@ std::string tidy(std::string_view words) {
 }
 
 // Docker says what went wrong as {"message"}.
-std::string engine_words(std::string_view body) {
+std::string engine_message(std::string_view body) {
   const auto parsed = json::parse(body);
   const std::string message = parsed ? json::text(json::find(*parsed, "message")) : std::string();
   return tidy(message.empty() ? body : std::string_view(message));
@@ -56,7 +56,7 @@ std::string failure_in(const json::value& line) {
 }  // namespace
 
 Error engine_error(const Call& call, unsigned status, std::string_view body) {
-  const std::string words = engine_words(body);
+  const std::string words = engine_message(body);
   return Error{code_of(status),
                call.method + " " + call.path + ": " + std::to_string(status) + (words.empty() ? "" : " ") + words};
 }

@@ -64,7 +64,7 @@ Result<std::vector<Belonging>> find_belongings(const Host& host) {
   return all;
 }
 
-Status remove_belongings(Host& host, const Watch& watch) {
+Status remove_belongings(Host& host, const CancelToken& token) {
   CLOCHE_TRY(const auto with_directory, list_if_there(host.sandboxes_directory()));
   std::set<std::string> ids(with_directory.begin(), with_directory.end());
   if (host.cgroups()) {
@@ -78,8 +78,8 @@ Status remove_belongings(Host& host, const Watch& watch) {
   }
   Status result;
   for (const std::string& id : ids) {
-    CLOCHE_CHECK(watch.check("remove " + id));
-    const Status removed = remove_sandbox(host, id, watch.deadline());
+    CLOCHE_CHECK(token.check("remove " + id));
+    const Status removed = remove_sandbox(host, id, token.deadline());
     if (!removed && result) result = removed;  // one that resists must not cost the others
   }
   if (host.cgroups()) host.cgroups()->remove_empty();
@@ -87,7 +87,7 @@ Status remove_belongings(Host& host, const Watch& watch) {
   return result;
 }
 
-Status remove_former(const Host& host, const std::vector<std::string>& names, const Watch& watch) {
+Status remove_former(const Host& host, const std::vector<std::string>& names, const CancelToken& token) {
   OciOptions options = host.options();
   options.instance = InstanceId{options.instance.name};
   if (options.instance.value.empty() || options.instance.value == host.options().instance.value) return {};
@@ -99,7 +99,7 @@ Status remove_former(const Host& host, const std::vector<std::string>& names, co
     const bool is_ours = record && record->owner.empty() && record->id.value == id &&
                          std::ranges::find(names, record->spec.name) != names.end();
     if (!is_ours) continue;
-    const Status removed = remove_sandbox(former, id, Deadline::after(former_patience).sooner(watch.deadline()));
+    const Status removed = remove_sandbox(former, id, Deadline::after(former_patience).sooner(token.deadline()));
     if (!removed && result) result = removed;  // one that resists must not cost the others
   }
   return result;

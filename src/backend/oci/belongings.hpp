@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "backend/oci/cancel_token.hpp"
 #include "backend/oci/host.hpp"
-#include "backend/oci/watch.hpp"
 #include "sandbox/backend.hpp"
 
 namespace cloche::oci {
@@ -14,9 +14,9 @@ Result<std::vector<Belonging>> find_belongings(const Host& host);
 
 // Removes what a Cloche without owner ids left in the directory of this instance's name, if its sandbox has one of
 // these names.
-Status remove_former(const Host& host, const std::vector<std::string>& names, const Watch& watch);
+Status remove_former(const Host& host, const std::vector<std::string>& names, const CancelToken& token);
 
 // Removes all that carries this instance's id.
-Status remove_belongings(Host& host, const Watch& watch);
+Status remove_belongings(Host& host, const CancelToken& token);
 
 }  // namespace cloche::oci

@@ -3,13 +3,13 @@
 
 #include <vector>
 
+#include "backend/oci/cancel_token.hpp"
 #include "backend/oci/host.hpp"
-#include "backend/oci/watch.hpp"
 #include "sandbox/backend.hpp"
 
 namespace cloche::oci {
 
 // Runs a small sandbox with each runtime that is here and not known to work.
-std::vector<Finding> examine_host(Host& host, const Watch& watch);
+std::vector<Finding> examine_host(Host& host, const CancelToken& token);
 
 }  // namespace cloche::oci

@@ -28,12 +28,12 @@ using namespace std::chrono_literals;
 constexpr Bytes most_archive = {std::uint64_t{64} << 30};
 
 // One caller at a time unpacks a source; others wait and then find it done. This also works across processes.
-Result<UniqueFd> lock(const std::string& path, const Watch& watch) {
+Result<UniqueFd> lock(const std::string& path, const CancelToken& token) {
   UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!fd) return fail_errno("open " + path);
   while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR) return fail_errno("lock " + path);
-    CLOCHE_CHECK(watch.check("wait for an image that is being unpacked"));
+    CLOCHE_CHECK(token.check("wait for an image that is being unpacked"));
     std::this_thread::sleep_for(10ms);
   }
   return fd;
@@ -45,15 +45,15 @@ Result<UniqueFd> open_directory(const std::string& path) {
   return fd;
 }
 
-Status unpack_archive(const std::string& image, const std::string& into, const Watch& watch) {
+Status unpack_archive(const std::string& image, const std::string& into, const CancelToken& token) {
   UniqueFd file(::open(image.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return fail_errno("open " + image);
-  CLOCHE_TRY(const auto reader, TarReader::open(std::move(file), image, most_archive, watch));
+  CLOCHE_TRY(const auto reader, TarReader::open(std::move(file), image, most_archive, token));
   CLOCHE_TRY(LayerWriter writer, LayerWriter::open(into));
   return writer.apply(*reader);
 }
 
-Status apply_layer(int source, const ImageLayer& layer, LayerWriter& writer, const Watch& watch) {
+Status apply_layer(int source, const ImageLayer& layer, LayerWriter& writer, const CancelToken& token) {
   if (!layer.digest.empty()) {
     CLOCHE_TRY(const UniqueFd whole, open_in_image(source, layer.path));
     CLOCHE_TRY(const std::string digest, sha256_of_file("/proc/self/fd/" + std::to_string(whole.get())));
@@ -62,7 +62,7 @@ Status apply_layer(int source, const ImageLayer& layer, LayerWriter& writer, con
     }
   }
   CLOCHE_TRY(UniqueFd file, open_in_image(source, layer.path));
-  CLOCHE_TRY(const auto reader, TarReader::open(std::move(file), layer.path, most_archive, watch));
+  CLOCHE_TRY(const auto reader, TarReader::open(std::move(file), layer.path, most_archive, token));
   CLOCHE_CHECK(writer.apply(*reader));
   CLOCHE_TRY(const std::string unpacked, reader->digest());
   if (unpacked != layer.diff_id) {
@@ -85,7 +85,7 @@ std::string name_of_source(const std::string& image, const struct stat& about) {
 
 ImageStore::ImageStore(std::string directory) : directory_(std::move(directory)) {}
 
-Result<std::string> ImageStore::root_of(const std::string& image, const Watch& watch) const {
+Result<std::string> ImageStore::root_of(const std::string& image, const CancelToken& token) const {
   if (!is_clean_absolute_path(image)) {
     return fail(ErrorCode::invalid_argument,
                 "image '" + image +
@@ -105,9 +105,9 @@ Result<std::string> ImageStore::root_of(const std::string& image, const Watch& w
       if (error) return fail(errno_error("image " + image, error.value()));
       return resolved.string();
     }
-    return unpack_once(image, Packing::layout, watch);
+    return unpack_once(image, Packing::layout, token);
   }
-  if (S_ISREG(about.st_mode)) return unpack_once(image, Packing::archive, watch);
+  if (S_ISREG(about.st_mode)) return unpack_once(image, Packing::archive, token);
   return fail(ErrorCode::invalid_argument, "image " + image + " is neither a directory nor a file");
 }
 
@@ -118,7 +118,7 @@ Result<std::string> ImageStore::known_root(const std::string& source) const {
   return root;
 }
 
-Result<std::string> ImageStore::unpack_once(const std::string& image, Packing packing, const Watch& watch) const {
+Result<std::string> ImageStore::unpack_once(const std::string& image, Packing packing, const CancelToken& token) const {
   struct stat about;
   // For a layout, the index changes when the image changes.
   const std::string significant = packing == Packing::archive ? image : image + "/index.json";
@@ -129,23 +129,23 @@ Result<std::string> ImageStore::unpack_once(const std::string& image, Packing pa
   CLOCHE_CHECK(make_directories(directory_, 0711));
   CLOCHE_CHECK(make_directory(directory_ + "/sources", 0700));
   CLOCHE_CHECK(make_directory(directory_ + "/locks", 0700));
-  CLOCHE_TRY(const UniqueFd locked, lock(directory_ + "/locks/" + source, watch));
+  CLOCHE_TRY(const UniqueFd locked, lock(directory_ + "/locks/" + source, token));
   if (auto known = known_root(source)) return known;
 
   CLOCHE_TRY(const Draft draft, Draft::make(directory_, 0711));
-  auto key = unpack(image, packing, draft.path(), watch);
+  auto key = unpack(image, packing, draft.path(), token);
   if (!key) return fail(std::move(key).error().at("unpack " + image));
   CLOCHE_CHECK(write_file_atomically(directory_ + "/sources/" + source, *key, 0600));
   return directory_ + "/" + *key + "/rootfs";
 }
 
 Result<std::string> ImageStore::unpack(const std::string& image, Packing packing, const std::string& draft,
-                                       const Watch& watch) const {
+                                       const CancelToken& token) const {
   std::string from = image;
   if (packing == Packing::archive) {
     from = draft + "/archive";
     CLOCHE_CHECK(make_directory(from, 0700));
-    CLOCHE_CHECK(unpack_archive(image, from, watch));
+    CLOCHE_CHECK(unpack_archive(image, from, token));
   }
   CLOCHE_TRY(const UniqueFd source, open_directory(from));
   const bool is_docker = packing == Packing::archive && path_exists(from + "/manifest.json");
@@ -163,7 +163,7 @@ Result<std::string> ImageStore::unpack(const std::string& image, Packing packing
   CLOCHE_CHECK(make_directory(made, 0711));
   CLOCHE_CHECK(make_directory(made + "/rootfs", 0755));
   CLOCHE_TRY(LayerWriter writer, LayerWriter::open(made + "/rootfs"));
-  for (const ImageLayer& layer : description.layers) CLOCHE_CHECK(apply_layer(source.get(), layer, writer, watch));
+  for (const ImageLayer& layer : description.layers) CLOCHE_CHECK(apply_layer(source.get(), layer, writer, token));
   if (::rename(made.c_str(), place.c_str()) != 0 && errno != EEXIST && errno != ENOTEMPTY)
     return fail_errno("rename to " + place);
   return description.key;

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "backend/oci/watch.hpp"
+#include "backend/oci/cancel_token.hpp"
 #include "core/result.hpp"
 
 namespace cloche::oci {
@@ -16,14 +16,14 @@ class ImageStore {
   // `image` is the absolute path of a directory with a root file system, which is used in place; of an OCI image layout
   // directory; or of an archive of `docker save` or of an OCI layout, compressed or not. not_found if it does not
   // exist, invalid_argument if it is none of these or does not match its digests.
-  Result<std::string> root_of(const std::string& image, const Watch& watch) const;
+  Result<std::string> root_of(const std::string& image, const CancelToken& token) const;
 
  private:
   enum class Packing { layout, archive };
 
-  Result<std::string> unpack_once(const std::string& image, Packing packing, const Watch& watch) const;
+  Result<std::string> unpack_once(const std::string& image, Packing packing, const CancelToken& token) const;
   Result<std::string> unpack(const std::string& image, Packing packing, const std::string& draft,
-                             const Watch& watch) const;
+                             const CancelToken& token) const;
   Result<std::string> known_root(const std::string& source) const;
 
   std::string directory_;

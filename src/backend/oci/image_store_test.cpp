@@ -20,7 +20,9 @@ using ::testing::HasSubstr;
 
 class ImageStoreTest : public ::testing::Test {
  protected:
-  Result<std::string> root_of(const std::string& image) { return store_.root_of(image, Watch(Deadline::after(60s))); }
+  Result<std::string> root_of(const std::string& image) {
+    return store_.root_of(image, CancelToken(Deadline::after(60s)));
+  }
   Result<std::string> unpack(const ImageBuilder& image) {
     image.write_docker_archive(archive_);
     return root_of(archive_);
@@ -237,7 +239,7 @@ TEST_F(ImageStoreTest, NoTimeLeft_LeavesNothing) {
   ImageBuilder image;
   image.layer().file("x", "1");
   image.write_docker_archive(archive_);
-  const auto root = store_.root_of(archive_, Watch(Deadline::after(0s)));
+  const auto root = store_.root_of(archive_, CancelToken(Deadline::after(0s)));
   ASSERT_FALSE(root);
   EXPECT_EQ(root.error().code, ErrorCode::timeout);
 }
@@ -248,7 +250,7 @@ TEST_F(ImageStoreTest, MoreThanTheBudget_IsRefused) {
   const auto apply = [&](const TarBuilder& tar, LayerBudget budget) {
     EXPECT_TRUE(write_file(archive_, tar.bytes(), 0644));
     auto reader = TarReader::open(UniqueFd(::open(archive_.c_str(), O_RDONLY | O_CLOEXEC)), "layer", mib(64),
-                                  Watch(Deadline::after(60s)));
+                                  CancelToken(Deadline::after(60s)));
     auto writer = LayerWriter::open(root, budget);
     return writer->apply(**reader);
   };

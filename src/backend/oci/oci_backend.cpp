@@ -17,9 +17,9 @@ namespace cloche {
 namespace {
 
 using namespace std::chrono_literals;
+using oci::CancelToken;
 using oci::Host;
 using oci::MadeSandbox;
-using oci::Watch;
 
 // For one sandbox that has resisted before: a thread waits that long for it, every now and then.
 constexpr auto retry_patience = 5s;
@@ -65,9 +65,9 @@ Status validate_text(const SandboxSpec& spec) {
   return {};
 }
 
-Result<MadeSandbox> make(Host& host, const SandboxSpec& spec, const Watch& watch) {
-  CLOCHE_TRY(const oci::Runtime runtime, oci::choose_runtime(host, spec.runtime, watch));
-  return oci::make_sandbox(host, spec, runtime, oci::AgentTask::serve, watch);
+Result<MadeSandbox> make(Host& host, const SandboxSpec& spec, const CancelToken& token) {
+  CLOCHE_TRY(const oci::Runtime runtime, oci::choose_runtime(host, spec.runtime, token));
+  return oci::make_sandbox(host, spec, runtime, oci::AgentTask::serve, token);
 }
 
 class OciBackend final : public Backend {
@@ -81,13 +81,13 @@ class OciBackend final : public Backend {
     CLOCHE_CO_CHECK(at_create(validate(spec)));
     CLOCHE_CO_CHECK(at_create(validate_text(spec)));
     // A cancellation stops the work at its next step; the work takes back what it made, and is waited for.
-    const Watch watch(deadline);
+    const CancelToken token(deadline);
     auto cancellation = co_await asio::this_coro::cancellation_state;
     auto slot = cancellation.slot();
-    if (slot.is_connected()) slot.assign([watch](asio::cancellation_type) { watch.abandon(); });
-    if (cancellation.cancelled() != asio::cancellation_type::none) watch.abandon();
-    auto work = [host = host_, spec = std::move(spec), watch]() -> Result<MadeSandbox> {
-      return make(*host, spec, watch);
+    if (slot.is_connected()) slot.assign([token](asio::cancellation_type) { token.cancel(); });
+    if (cancellation.cancelled() != asio::cancellation_type::none) token.cancel();
+    auto work = [host = host_, spec = std::move(spec), token]() -> Result<MadeSandbox> {
+      return make(*host, spec, token);
     };
     auto made = co_await oci::run_blocking_to_the_end(pool_, std::move(work));
     if (slot.is_connected()) slot.clear();
@@ -104,8 +104,8 @@ class OciBackend final : public Backend {
   }
 
   Task<Result<std::vector<std::unique_ptr<Enclosure>>>> recover(Deadline deadline) override {
-    auto work = [host = host_, watch = Watch(deadline)]() -> Result<std::vector<MadeSandbox>> {
-      return oci::recover_sandboxes(*host, watch);
+    auto work = [host = host_, token = CancelToken(deadline)]() -> Result<std::vector<MadeSandbox>> {
+      return oci::recover_sandboxes(*host, token);
     };
     auto found = co_await oci::run_blocking_to_the_end(pool_, std::move(work));
     if (!found) co_return fail(std::move(found).error());
@@ -128,8 +128,8 @@ class OciBackend final : public Backend {
   }
 
   Task<std::vector<Finding>> examine(Deadline deadline) override {
-    auto work = [host = host_, watch = Watch(deadline)]() -> Result<std::vector<Finding>> {
-      return oci::examine_host(*host, watch);
+    auto work = [host = host_, token = CancelToken(deadline)]() -> Result<std::vector<Finding>> {
+      return oci::examine_host(*host, token);
     };
     auto findings = co_await oci::run_blocking_to_the_end(pool_, std::move(work));
     if (findings) co_return std::move(*findings);
@@ -140,16 +140,16 @@ class OciBackend final : public Backend {
 
   Task<Status> prove(SandboxSpec spec, Deadline deadline) override {
     CLOCHE_CO_CHECK(validate(spec));
-    auto work = [host = host_, spec = std::move(spec), watch = Watch(deadline)]() -> Status {
-      return oci::prove_sandbox(*host, spec, watch);
+    auto work = [host = host_, spec = std::move(spec), token = CancelToken(deadline)]() -> Status {
+      return oci::prove_sandbox(*host, spec, token);
     };
     auto proved = co_await oci::run_blocking_to_the_end(pool_, std::move(work));
     co_return proved;
   }
 
   Task<Status> remove_former(std::vector<std::string> names, Deadline deadline) override {
-    auto work = [host = host_, names = std::move(names), watch = Watch(deadline)]() -> Status {
-      return oci::remove_former(*host, names, watch);
+    auto work = [host = host_, names = std::move(names), token = CancelToken(deadline)]() -> Status {
+      return oci::remove_former(*host, names, token);
     };
     auto removed = co_await oci::run_blocking_to_the_end(pool_, std::move(work));
     co_return removed;
@@ -162,7 +162,9 @@ class OciBackend final : public Backend {
   }
 
   Task<Status> remove_belongings(Deadline deadline) override {
-    auto work = [host = host_, watch = Watch(deadline)]() -> Status { return oci::remove_belongings(*host, watch); };
+    auto work = [host = host_, token = CancelToken(deadline)]() -> Status {
+      return oci::remove_belongings(*host, token);
+    };
     auto removed = co_await oci::run_blocking_to_the_end(pool_, std::move(work));
     co_return removed;
   }

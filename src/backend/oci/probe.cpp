@@ -100,9 +100,9 @@ Result<std::string> read_line(int fd, Deadline deadline) {
   return line;
 }
 
-Result<std::string> try_runtime(Host& host, const SandboxSpec& spec, const Runtime& runtime, const Watch& watch) {
-  CLOCHE_TRY(const MadeSandbox made, make_sandbox(host, spec, runtime, AgentTask::answer, watch));
-  const auto line = read_line(made.ends.from_agent.get(), watch.deadline());
+Result<std::string> try_runtime(Host& host, const SandboxSpec& spec, const Runtime& runtime, const CancelToken& token) {
+  CLOCHE_TRY(const MadeSandbox made, make_sandbox(host, spec, runtime, AgentTask::answer, token));
+  const auto line = read_line(made.ends.from_agent.get(), token.deadline());
   const Status removed = remove_sandbox(host, made.record.id.value, Deadline::after(10s));
   if (!line) return fail(line.error());
   if (!removed) return fail(removed.error());
@@ -111,7 +111,7 @@ Result<std::string> try_runtime(Host& host, const SandboxSpec& spec, const Runti
 
 }  // namespace
 
-Result<Runtime> probe_runtime(Host& host, Runtime runtime, const Watch& watch) {
+Result<Runtime> probe_runtime(Host& host, Runtime runtime, const CancelToken& token) {
   // Servers with other state directories may use the same run directory.
   const std::string asked = runtime.name + " " + host.options().state_dir;
   CLOCHE_TRY(const std::string key, circumstances(host, runtime));
@@ -120,10 +120,10 @@ Result<Runtime> probe_runtime(Host& host, Runtime runtime, const Watch& watch) {
     const std::lock_guard lock(host.probing());
     answer = known_answer(host, asked, key);
     if (!answer) {
-      answer = try_runtime(host, SandboxSpec(), runtime, watch.until(Deadline::after(longest_probe)));
+      answer = try_runtime(host, SandboxSpec(), runtime, token.until(Deadline::after(longest_probe)));
       if (!*answer) {
         // Given up on the caller's behalf: that says nothing about the runtime.
-        CLOCHE_CHECK(watch.check("probe " + runtime.name));
+        CLOCHE_CHECK(token.check("probe " + runtime.name));
         answer = fail(std::move(*answer).error().at("probe " + runtime.name));
       }
       remember_answer(host, asked, key, *answer);
@@ -134,33 +134,33 @@ Result<Runtime> probe_runtime(Host& host, Runtime runtime, const Watch& watch) {
   return runtime;
 }
 
-Status prove_sandbox(Host& host, const SandboxSpec& spec, const Watch& watch) {
+Status prove_sandbox(Host& host, const SandboxSpec& spec, const CancelToken& token) {
   if (!host.cgroups()) return fail(host.cgroups().error());
-  CLOCHE_TRY(const Runtime runtime, choose_runtime(host, spec.runtime, watch));
+  CLOCHE_TRY(const Runtime runtime, choose_runtime(host, spec.runtime, token));
   if (!spec.image.empty()) {
     // Unpacking may take its time, and an image may be built while the service runs.
-    const auto root = host.images().root_of(spec.image, watch);
+    const auto root = host.images().root_of(spec.image, token);
     const bool later = !root && (root.error().code == ErrorCode::not_found || root.error().code == ErrorCode::timeout);
     if (later) return {};
   }
-  CLOCHE_CHECK(try_runtime(host, spec, runtime, watch.until(Deadline::after(longest_proof))));
+  CLOCHE_CHECK(try_runtime(host, spec, runtime, token.until(Deadline::after(longest_proof))));
   return {};
 }
 
-Result<Runtime> choose_runtime(Host& host, std::string_view name, const Watch& watch) {
+Result<Runtime> choose_runtime(Host& host, std::string_view name, const CancelToken& token) {
   if (name != "auto") {
-    CLOCHE_TRY(Runtime runtime, host.runtimes().find(name, watch.deadline()));
+    CLOCHE_TRY(Runtime runtime, host.runtimes().find(name, token.deadline()));
     if (runtime.traits->kernel == Kernel::shared) return runtime;
     // One that was asked for by name is used even if its probe fails: creating the sandbox then says why.
-    auto probed = probe_runtime(host, runtime, watch);
+    auto probed = probe_runtime(host, runtime, token);
     return probed ? *probed : runtime;
   }
   std::string reasons;
   for (const RuntimeTraits& traits : known_runtimes()) {
-    const auto runtime = host.runtimes().find(traits.name, watch.deadline());
-    auto usable = runtime ? probe_runtime(host, *runtime, watch) : runtime;
+    const auto runtime = host.runtimes().find(traits.name, token.deadline());
+    auto usable = runtime ? probe_runtime(host, *runtime, token) : runtime;
     if (usable) return usable;
-    CLOCHE_CHECK(watch.check("choose a runtime"));
+    CLOCHE_CHECK(token.check("choose a runtime"));
     if (runtime) log::warn("runtime {} is installed but does not work: {}", traits.name, usable.error().message);
     reasons += (reasons.empty() ? "" : "; ") + usable.error().message;
   }

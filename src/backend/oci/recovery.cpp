@@ -92,7 +92,7 @@ std::optional<MadeSandbox> meet_or_list(const Host& host, const std::string& id,
 
 }  // namespace
 
-Result<std::vector<MadeSandbox>> recover_sandboxes(Host& host, const Watch& watch) {
+Result<std::vector<MadeSandbox>> recover_sandboxes(Host& host, const CancelToken& token) {
   if (!host.cgroups()) return fail(host.cgroups().error());
   CLOCHE_TRY(const auto ids, journalled(host));
   std::vector<MadeSandbox> living;
@@ -106,7 +106,7 @@ Result<std::vector<MadeSandbox>> recover_sandboxes(Host& host, const Watch& watc
   } else {
     log::error("recover: cannot search for resources without a sandbox: {}", left.error().message);
   }
-  remove_all(host, dead, watch.deadline());
+  remove_all(host, dead, token.deadline());
   return living;
 }
 

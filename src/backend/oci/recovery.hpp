@@ -3,9 +3,9 @@
 
 #include <vector>
 
+#include "backend/oci/cancel_token.hpp"
 #include "backend/oci/host.hpp"
 #include "backend/oci/sandbox_maker.hpp"
-#include "backend/oci/watch.hpp"
 #include "core/result.hpp"
 
 namespace cloche::oci {
@@ -14,6 +14,6 @@ namespace cloche::oci {
 // so are cgroups and uid ranges that carry this instance's id and belong to no sandbox. What carries another id is
 // never touched: the id is random and has one holder, so what carries it was made by an earlier process of this
 // instance. What cannot be removed within some seconds is in host.unremoved() afterwards.
-Result<std::vector<MadeSandbox>> recover_sandboxes(Host& host, const Watch& watch);
+Result<std::vector<MadeSandbox>> recover_sandboxes(Host& host, const CancelToken& token);
 
 }  // namespace cloche::oci

@@ -71,8 +71,8 @@ Status make_sandbox_directory(const Host& host, const SandboxFiles& files) {
 // The host's side of one sandbox, put together step by step.
 class Making {
  public:
-  Making(Host& host, const SandboxSpec& spec, const Runtime& runtime, AgentTask task, const Watch& watch)
-      : host_(host), runtime_(runtime), task_(task), watch_(watch) {
+  Making(Host& host, const SandboxSpec& spec, const Runtime& runtime, AgentTask task, const CancelToken& token)
+      : host_(host), runtime_(runtime), task_(task), watch_(token) {
     record_.id.value = "s-" + random_hex(10);
     record_.owner = host.options().instance.value;
     record_.spec = spec;
@@ -237,7 +237,7 @@ class Making {
   Host& host_;
   const Runtime& runtime_;
   AgentTask task_;
-  Watch watch_;
+  CancelToken watch_;
   SandboxRecord record_;
   SandboxFiles files_;
   std::vector<MountStep> private_mounts_;
@@ -277,8 +277,8 @@ Result<CgroupLimits> cgroup_limits_for(const Limits& limits, const RuntimeTraits
 }
 
 Result<MadeSandbox> make_sandbox(Host& host, const SandboxSpec& spec, const Runtime& runtime, AgentTask task,
-                                 const Watch& watch) {
-  return Making(host, spec, runtime, task, watch).run();
+                                 const CancelToken& token) {
+  return Making(host, spec, runtime, task, token).run();
 }
 
 namespace {

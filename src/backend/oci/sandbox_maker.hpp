@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "backend/oci/cancel_token.hpp"
 #include "backend/oci/fifo_channel.hpp"
 #include "backend/oci/host.hpp"
 #include "backend/oci/record.hpp"
-#include "backend/oci/watch.hpp"
 #include "core/result.hpp"
 #include "sandbox/spec.hpp"
 
@@ -24,10 +24,10 @@ enum class AgentTask {
   answer,  // `agent version`: prints one line and ends, perhaps before anybody looks
 };
 
-// Makes a sandbox with this runtime and starts the agent in it. Whatever fails, or when the watch says stop, all of it
+// Makes a sandbox with this runtime and starts the agent in it. Whatever fails, or when the token says stop, all of it
 // is taken back.
 Result<MadeSandbox> make_sandbox(Host& host, const SandboxSpec& spec, const Runtime& runtime, AgentTask task,
-                                 const Watch& watch);
+                                 const CancelToken& token);
 
 // Ends and removes all that this id names. What is left past the deadline is in the error, and the journal stays.
 Status remove_sandbox(Host& host, const std::string& id, Deadline deadline);

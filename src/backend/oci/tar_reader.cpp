@@ -27,15 +27,15 @@ struct TarReader::State {
   UniqueFd file;
   std::string name;
   Bytes most;
-  Watch watch;
+  CancelToken token;
   Sha256 sum;
   std::uint64_t unpacked = 0;
   Status trouble;  // of the first reader, reported by the second
   ArchivePtr packed;
   ArchivePtr tar;
 
-  State(UniqueFd f, std::string n, Bytes m, Watch w)
-      : file(std::move(f)), name(std::move(n)), most(m), watch(std::move(w)) {}
+  State(UniqueFd f, std::string n, Bytes m, CancelToken w)
+      : file(std::move(f)), name(std::move(n)), most(m), token(std::move(w)) {}
 
   std::unexpected<Error> bad(archive* reader, std::string_view step) const {
     if (!trouble) return fail(trouble.error());
@@ -45,7 +45,7 @@ struct TarReader::State {
 
   // The next unpacked bytes; none at the end, nothing on trouble.
   std::optional<std::string_view> pull() {
-    trouble = watch.check("unpack " + name);
+    trouble = token.check("unpack " + name);
     if (!trouble) return std::nullopt;
     const void* block = nullptr;
     std::size_t size = 0;
@@ -81,9 +81,9 @@ struct TarReader::State {
 TarReader::TarReader() = default;
 TarReader::~TarReader() = default;
 
-Result<std::unique_ptr<TarReader>> TarReader::open(UniqueFd file, std::string name, Bytes most, Watch watch) {
+Result<std::unique_ptr<TarReader>> TarReader::open(UniqueFd file, std::string name, Bytes most, CancelToken token) {
   std::unique_ptr<TarReader> reader(new TarReader);
-  reader->state_ = std::make_unique<State>(std::move(file), std::move(name), most, std::move(watch));
+  reader->state_ = std::make_unique<State>(std::move(file), std::move(name), most, std::move(token));
   State& state = *reader->state_;
   state.packed.reset(archive_read_new());
   // One by one: "all" would let an archive start programs of the host that unpack it.

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "backend/oci/watch.hpp"
+#include "backend/oci/cancel_token.hpp"
 #include "core/bytes.hpp"
 #include "core/result.hpp"
 #include "core/unique_fd.hpp"
@@ -29,7 +29,7 @@ struct TarEntry {
 class TarReader {
  public:
   // `most`: how large the archive may be, unpacked. Compressions: gzip, zstd, xz, bzip2. invalid_argument for others.
-  static Result<std::unique_ptr<TarReader>> open(UniqueFd file, std::string name, Bytes most, Watch watch);
+  static Result<std::unique_ptr<TarReader>> open(UniqueFd file, std::string name, Bytes most, CancelToken token);
   ~TarReader();
 
   // The next entry; nothing at the end.

@@ -12,7 +12,7 @@ struct Copied {
   std::uint64_t bytes = 0;
   std::uint64_t left_out = 0;  // what is neither file, directory nor link; links that lead out
   bool to_stdout = false;
-  bool nobody_reads = false;  // of stdout
+  bool stdout_closed = false;  // of stdout
 };
 
 }  // namespace cloche::cli

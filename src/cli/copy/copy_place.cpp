@@ -36,8 +36,8 @@ CopyPlace parse_copy_place(std::string_view text) {
   return place;
 }
 
-Result<CopyWish> plan_copy(std::string_view from, std::string_view to) {
-  CopyWish wish;
+Result<CopyArguments> plan_copy(std::string_view from, std::string_view to) {
+  CopyArguments args;
   CopyPlace source = parse_copy_place(from);
   CopyPlace target = parse_copy_place(to);
   if (source.session.has_value() == target.session.has_value()) {
@@ -46,11 +46,11 @@ Result<CopyWish> plan_copy(std::string_view from, std::string_view to) {
         "exactly one path must be in a session, written SESSION:PATH; write ./a:b for a local file with a colon");
   }
   if (source.path.empty() || target.path.empty()) return fail(ErrorCode::invalid_argument, "a path is empty");
-  wish.way = target.session ? CopyWish::Way::up : CopyWish::Way::down;
-  wish.local = target.session ? std::move(source) : target;
-  wish.remote = target.session ? std::move(target) : std::move(source);
-  CLOCHE_TRY(wish.remote.path, in_workspace(wish.remote.path));
-  return wish;
+  args.way = target.session ? CopyArguments::Way::up : CopyArguments::Way::down;
+  args.local = target.session ? std::move(source) : target;
+  args.remote = target.session ? std::move(target) : std::move(source);
+  CLOCHE_TRY(args.remote.path, in_workspace(args.remote.path));
+  return args;
 }
 
 std::string last_name(std::string_view path) {

@@ -19,13 +19,13 @@ struct CopyPlace {
 // What precedes the first colon is a session, unless it contains a slash: `./a:b` is a file.
 CopyPlace parse_copy_place(std::string_view text);
 
-struct CopyWish {
+struct CopyArguments {
   enum class Way { up, down } way = Way::up;
   CopyPlace local;
   CopyPlace remote;
 };
 // `invalid_argument` unless one of the two is in a session, and only one.
-Result<CopyWish> plan_copy(std::string_view from, std::string_view to);
+Result<CopyArguments> plan_copy(std::string_view from, std::string_view to);
 
 // The last name of a path; empty if there is none (`.`, `/`, `..`), so that its contents are meant.
 std::string last_name(std::string_view path);

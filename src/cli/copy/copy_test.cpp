@@ -35,8 +35,8 @@ TEST(CopyPlace, WhatStandsBeforeAColon_IsASession) {
 }
 
 TEST(CopyPlace, OneEndIsHere_AndTheOtherInASession) {
-  EXPECT_EQ(plan_copy("a", "demo:b").value().way, CopyWish::Way::up);
-  EXPECT_EQ(plan_copy("demo:b", "-").value().way, CopyWish::Way::down);
+  EXPECT_EQ(plan_copy("a", "demo:b").value().way, CopyArguments::Way::up);
+  EXPECT_EQ(plan_copy("demo:b", "-").value().way, CopyArguments::Way::down);
   EXPECT_EQ(plan_copy("demo:/workspace/a", "b").value().remote.path, "a");
   EXPECT_EQ(plan_copy("demo:/workspace", "b").value().remote.path, ".");
   for (const auto& [from, to] :

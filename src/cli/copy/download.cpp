@@ -32,7 +32,8 @@ bool is_directory(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-Task<Result<Copied>> to_stdout(Service& service, const SessionPlace& place, const CopyWish& wish, RemoteKind kind) {
+Task<Result<Copied>> to_stdout(Service& service, const SessionPlace& place, const CopyArguments& args,
+                               RemoteKind kind) {
   const auto executor = co_await asio::this_coro::executor;
   Descriptor out = Descriptor::own(executor, STDOUT_FILENO);
   Copied copied;
@@ -42,28 +43,28 @@ Task<Result<Copied>> to_stdout(Service& service, const SessionPlace& place, cons
     const bool written = co_await out.write(piece);
     copied.bytes += piece.size();
     if (written) co_return Status{};
-    copied.nobody_reads = true;
+    copied.stdout_closed = true;
     co_return fail(ErrorCode::cancelled, "stdout was closed");
   };
-  const std::string& path = wish.remote.path;
+  const std::string& path = args.remote.path;
   http::Request request = request_for(kind == RemoteKind::file ? file_target(place, path) : copy_target(place, path));
   auto sent = co_await service.send(std::move(request), std::move(sink), Deadline::never());
-  if (!sent && !copied.nobody_reads) co_return fail(std::move(sent).error());
+  if (!sent && !copied.stdout_closed) co_return fail(std::move(sent).error());
   co_return copied;
 }
 
 // Where the copy will be on this host.
-std::string local_target(const CopyWish& wish, RemoteKind kind) {
-  const std::string name = last_name(wish.remote.path);
-  const std::string& path = wish.local.path;
+std::string local_target(const CopyArguments& args, RemoteKind kind) {
+  const std::string name = last_name(args.remote.path);
+  const std::string& path = args.local.path;
   // `SESSION:dir/.` is what is in it, and the workspace itself has no name.
-  const bool has_name = !name.empty() && !(kind == RemoteKind::directory && wish.remote.path.ends_with("/."));
+  const bool has_name = !name.empty() && !(kind == RemoteKind::directory && args.remote.path.ends_with("/."));
   if (!has_name || !(is_directory(path) || names_directory(path))) return path;
   return path == "/" ? "/" + name : joined(path, name);
 }
 
-Task<Result<Copied>> to_files(Service& service, const SessionPlace& place, const CopyWish& wish, RemoteKind kind) {
-  std::string path = local_target(wish, kind);
+Task<Result<Copied>> to_files(Service& service, const SessionPlace& place, const CopyArguments& args, RemoteKind kind) {
+  std::string path = local_target(args, kind);
   auto archive = kind == RemoteKind::file ? Unarchive::into_file(path) : Unarchive::into_directory(path);
   if (!archive) co_return fail(std::move(archive).error());
   Unarchive& into = **archive;
@@ -80,7 +81,7 @@ Task<Result<Copied>> to_files(Service& service, const SessionPlace& place, const
     }
     co_return taken;
   };
-  http::Request request = request_for(copy_target(place, wish.remote.path));
+  http::Request request = request_for(copy_target(place, args.remote.path));
   CLOCHE_CO_TRY([[maybe_unused]] const http::Response response,
                 co_await service.send(std::move(request), std::move(sink), Deadline::never()));
   CLOCHE_CO_CHECK(into.finish());
@@ -99,16 +100,16 @@ Task<Result<Copied>> to_files(Service& service, const SessionPlace& place, const
 
 }  // namespace
 
-Task<Result<Copied>> download(Service& service, CopyWish wish, std::string tenant) {
-  std::string session = *wish.remote.session;
+Task<Result<Copied>> download(Service& service, CopyArguments args, std::string tenant) {
+  std::string session = *args.remote.session;
   CLOCHE_CO_TRY(const SessionPlace place, co_await find_session(service, std::move(session), std::move(tenant)));
-  std::string path = wish.remote.path;
+  std::string path = args.remote.path;
   CLOCHE_CO_TRY(const RemoteKind kind, co_await look_at(service, place, std::move(path)));
   if (kind == RemoteKind::missing) {
-    co_return fail(ErrorCode::not_found, wish.remote.path + " does not exist in session " + place.session);
+    co_return fail(ErrorCode::not_found, args.remote.path + " does not exist in session " + place.session);
   }
-  if (wish.local.is_stream()) co_return co_await to_stdout(service, place, wish, kind);
-  co_return co_await to_files(service, place, wish, kind);
+  if (args.local.is_stream()) co_return co_await to_stdout(service, place, args, kind);
+  co_return co_await to_files(service, place, args, kind);
 }
 
 }  // namespace cloche::cli

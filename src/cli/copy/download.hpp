@@ -7,6 +7,6 @@
 
 namespace cloche::cli {
 
-Task<Result<Copied>> download(Service& service, CopyWish wish, std::string tenant);
+Task<Result<Copied>> download(Service& service, CopyArguments args, std::string tenant);
 
 }  // namespace cloche::cli

@@ -57,15 +57,15 @@ Task<Result<UniqueFd>> sized_input() {
 }
 
 // The name of the copy in the workspace; empty if it is merged into the workspace itself.
-Task<Result<std::string>> target_name(Service& service, const SessionPlace& place, const CopyWish& wish,
+Task<Result<std::string>> target_name(Service& service, const SessionPlace& place, const CopyArguments& args,
                                       std::string own_name) {
-  std::string path = wish.remote.path;
+  std::string path = args.remote.path;
   CLOCHE_CO_TRY(const RemoteKind kind, co_await look_at(service, place, path));
   const bool is_directory = kind == RemoteKind::directory || names_directory(path);
   if (kind == RemoteKind::file && names_directory(path)) {
     co_return fail(ErrorCode::invalid_argument, path + " is a file, not a directory");
   }
-  if (is_directory && wish.local.is_stream()) {
+  if (is_directory && args.local.is_stream()) {
     co_return fail(ErrorCode::invalid_argument, "stdin has no name; give the name of the file, as in SESSION:dir/file");
   }
   co_return is_directory ? joined(path == "." ? "" : path, own_name) : path;
@@ -104,20 +104,20 @@ Task<Result<Copied>> send(Service& service, const SessionPlace& place, Packer pa
 
 }  // namespace
 
-Task<Result<Copied>> upload(Service& service, CopyWish wish, std::string tenant) {
+Task<Result<Copied>> upload(Service& service, CopyArguments args, std::string tenant) {
   // An unreadable source is reported before a session is created for it.
   UniqueFd input;
-  if (wish.local.is_stream()) {
+  if (args.local.is_stream()) {
     CLOCHE_CO_TRY(input, co_await sized_input());
-  } else if (::access(wish.local.path.c_str(), R_OK) != 0) {
-    co_return fail_errno(wish.local.path);
+  } else if (::access(args.local.path.c_str(), R_OK) != 0) {
+    co_return fail_errno(args.local.path);
   }
-  std::string session = *wish.remote.session;
+  std::string session = *args.remote.session;
   CLOCHE_CO_TRY(const SessionPlace place,
                 co_await find_or_make_session(service, std::move(session), std::move(tenant)));
-  std::string own_name = wish.local.is_stream() ? std::string() : last_name(wish.local.path);
-  CLOCHE_CO_TRY(const std::string name, co_await target_name(service, place, wish, std::move(own_name)));
-  auto packer = wish.local.is_stream() ? Packer::of_file(std::move(input), name) : Packer::open(wish.local.path, name);
+  std::string own_name = args.local.is_stream() ? std::string() : last_name(args.local.path);
+  CLOCHE_CO_TRY(const std::string name, co_await target_name(service, place, args, std::move(own_name)));
+  auto packer = args.local.is_stream() ? Packer::of_file(std::move(input), name) : Packer::open(args.local.path, name);
   if (!packer) co_return fail(std::move(packer).error());
   std::string shown = name.empty() ? "." : name;
   auto copied = co_await send(service, place, std::move(*packer), std::move(shown));

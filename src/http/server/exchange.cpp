@@ -31,7 +31,7 @@ ErrorBody ServerState::error_body(unsigned status, std::string_view why, std::st
   return ErrorBody{"text/plain; charset=utf-8", std::string(why) + "\n"};
 }
 
-std::string ServerState::last_words(const RequestError& refusal, std::string_view request_id) const {
+std::string ServerState::rejection_bytes(const RequestError& refusal, std::string_view request_id) const {
   const ErrorBody body = error_body(refusal.status, refusal.why, request_id);
   Fields fields;
   fields.emplace_back("Content-Type", body.content_type);

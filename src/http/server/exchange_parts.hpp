@@ -23,7 +23,7 @@ struct ServerState {
 
   ErrorBody error_body(unsigned status, std::string_view why, std::string_view request_id) const;
   // A whole answer, head and body, after which the connection closes.
-  std::string last_words(const RequestError& refusal, std::string_view request_id) const;
+  std::string rejection_bytes(const RequestError& refusal, std::string_view request_id) const;
 
   Executor executor;
   ServerOptions options;

@@ -1,6 +1,5 @@
 #include "http/server/server.hpp"
 
-
 #include "core/event.hpp"
 #include "core/exceptions.hpp"
 #include "core/fault_point.hpp"
@@ -117,7 +116,7 @@ struct Server::Impl {
   Task<> turn_away(std::shared_ptr<Arrival> arrival) {
     const Deadline deadline = Deadline::after(time_to_go);
     const RequestError refusal{503, "too many connections"};
-    const std::string bytes = state->last_words(refusal, random_hex(8));
+    const std::string bytes = state->rejection_bytes(refusal, random_hex(8));
     Stream& stream = *arrival->stream;
     auto written = co_await stream.write_all(bytes, deadline);
     if (!written) co_return;

@@ -1,6 +1,5 @@
 #include "http/server/server_connection.hpp"
 
-
 #include "core/first_of.hpp"
 #include "core/ids.hpp"
 #include "core/log.hpp"
@@ -118,9 +117,7 @@ bool ServerConnection::make_room(ServerState& state) {
   return true;
 }
 
-Task<> ServerConnection::run() {
-  co_await first_of(serve(), watch());
-}
+Task<> ServerConnection::run() { co_await first_of(serve(), watch()); }
 
 Task<> ServerConnection::serve() {
   std::exception_ptr thrown;
@@ -138,9 +135,9 @@ Task<> ServerConnection::serve() {
 Task<> ServerConnection::watch() {
   co_await client_stream_->inflow().pump();
   for (;;) {
-    const bool for_nobody =
+    const bool is_abandoned =
         watched_ && !watched_->outlives_client && !watched_->answer.complete() && !watched_->answer.switched();
-    if (for_nobody) co_return;
+    if (is_abandoned) co_return;
     co_await watched_changed_.wait();
   }
 }
@@ -270,7 +267,7 @@ Task<> ServerConnection::turn_down(RequestError refusal) {
   const std::string request_id = random_hex(8);
   Record record(*this);
   record.is_turned_down(refusal.status, request_id);
-  const std::string bytes = state_->last_words(refusal, request_id);
+  const std::string bytes = state_->rejection_bytes(refusal, request_id);
   co_await client_stream_->write(bytes);
 }
 

@@ -1,4 +1,4 @@
-// What an agent tells of changes is checked, whether it was asked for or came along with a program's end.
+// An agent's report of changes is validated, whether it was requested or came with a program's end.
 #include <gtest/gtest.h>
 
 #include "sandbox/files.hpp"
@@ -13,35 +13,35 @@ wire::FileReply telling(const std::string& path, std::uint64_t size = 1) {
   return reply;
 }
 
-TEST(ToldChanges, NamesBelow_AreTaken) {
-  const auto told = told_changes(telling("d/..x/file"), {});
+TEST(ParseChanges, NamesBelow_AreTaken) {
+  const auto told = parse_changes(telling("d/..x/file"), {});
   ASSERT_TRUE(told);
   EXPECT_EQ(told->entries.front().path, "d/..x/file");
   EXPECT_FALSE(told->cut);
 }
 
-TEST(ToldChanges, NamesThatLeadOut_AreALie) {
+TEST(ParseChanges, NamesThatLeadOut_AreALie) {
   for (const char* path : {"../x", "/etc/passwd", "d/../../x", "d/.."}) {
-    const auto told = told_changes(telling(path), {});
+    const auto told = parse_changes(telling(path), {});
     ASSERT_FALSE(told) << path;
     EXPECT_EQ(told.error().code, ErrorCode::protocol);
   }
-  EXPECT_FALSE(told_changes(telling(std::string("a\0b", 3)), {}));
+  EXPECT_FALSE(parse_changes(telling(std::string("a\0b", 3)), {}));
 }
 
-TEST(ToldChanges, MoreThanAskedFor_IsALie) {
+TEST(ParseChanges, MoreThanAskedFor_IsALie) {
   auto reply = telling("a");
   reply.entries.push_back(reply.entries.front());
-  EXPECT_TRUE(told_changes(reply, {.told = 2}));
-  EXPECT_FALSE(told_changes(reply, {.told = 1}));
+  EXPECT_TRUE(parse_changes(reply, {.told = 2}));
+  EXPECT_FALSE(parse_changes(reply, {.told = 1}));
 }
 
-TEST(ToldChanges, SizeThatNoFileHas_IsALie) { EXPECT_FALSE(told_changes(telling("a", UINT64_MAX), {})); }
+TEST(ParseChanges, SizeThatNoFileHas_IsALie) { EXPECT_FALSE(parse_changes(telling("a", UINT64_MAX), {})); }
 
-TEST(ToldChanges, WhatWasNotLookedAt_IsACut) {
+TEST(ParseChanges, WhatWasNotLookedAt_IsACut) {
   auto reply = telling("a");
   reply.skipped = 1;
-  EXPECT_TRUE(told_changes(reply, {})->cut);
+  EXPECT_TRUE(parse_changes(reply, {})->cut);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Watch: whether a blocking piece of work should go on. It asks between its steps.
+// CancelToken: whether blocking work should continue. The work checks it between its steps.
 #pragma once
 
 #include <atomic>
@@ -11,29 +11,30 @@
 
 namespace cloche::oci {
 
-class Watch {
+class CancelToken {
  public:
-  explicit Watch(Deadline deadline) : deadline_(deadline), abandoned_(std::make_shared<std::atomic<bool>>(false)) {}
+  explicit CancelToken(Deadline deadline)
+      : deadline_(deadline), cancelled_(std::make_shared<std::atomic<bool>>(false)) {}
 
   Deadline deadline() const { return deadline_; }
   // The same, with less time.
-  Watch until(Deadline deadline) const {
-    Watch sooner = *this;
+  CancelToken until(Deadline deadline) const {
+    CancelToken sooner = *this;
     sooner.deadline_ = deadline_.sooner(deadline);
     return sooner;
   }
-  // From any thread: nobody waits for the work any more.
-  void abandon() const { abandoned_->store(true); }
+  // From any thread: the result is no longer needed.
+  void cancel() const { cancelled_->store(true); }
 
   Status check(std::string_view step) const {
-    if (abandoned_->load()) return fail(ErrorCode::cancelled, std::string(step) + ": cancelled");
+    if (cancelled_->load()) return fail(ErrorCode::cancelled, std::string(step) + ": cancelled");
     if (deadline_.passed()) return fail(ErrorCode::timeout, std::string(step) + ": deadline exceeded");
     return {};
   }
 
  private:
   Deadline deadline_;
-  std::shared_ptr<std::atomic<bool>> abandoned_;
+  std::shared_ptr<std::atomic<bool>> cancelled_;
 };
 
 }  // namespace cloche::oci

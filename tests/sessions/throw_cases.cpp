@@ -1,0 +1,185 @@
+// A step that throws, at every point that pools, sessions and links have: each call is answered with an error of a
+// kind, no place is lost, and nothing is left. The points are those of this program: a new one is covered as it is.
+#include "auth/clock.hpp"
+#include "core/fault_point.hpp"
+#include "core/guarded.hpp"
+#include "pools/pools.hpp"
+#include "session/contexts.hpp"
+#include "session/runs.hpp"
+#include "session/store.hpp"
+
+namespace cloche {
+
+namespace {
+
+using session::Code;
+using session::ContextCall;
+using session::Contexts;
+using session::EndMode;
+using session::RunEnd;
+using session::RunInfo;
+using session::RunListener;
+using session::RunRequest;
+using session::Runs;
+using session::SessionStore;
+using session::SessionUse;
+using session::ShellLine;
+using session::StoreOptions;
+
+// Of other backends; of what happens after a restart, when nothing of the fake backend lives; of other programs; and of
+// looks that are minutes apart. tests/faults/test_throws.py comes by all of them.
+bool is_elsewhere(std::string_view point) {
+  constexpr std::string_view elsewhere[] = {"backend.",      "http.",    "judge.",          "pool.look",
+                                            "pool.make.int", "pool.rec", "session.recover", "test."};
+  return std::ranges::any_of(elsewhere, [&](std::string_view each) { return point.starts_with(each); });
+}
+
+auth::AuthorizedTenant tenant() { return *auth::AuthorizedTenant::of_record("red"); }
+
+Deadline soon() { return Deadline::after(30s); }
+
+const LanguageRegistry& languages() {
+  static const LanguageRegistry registry = LanguageRegistry::create().value();
+  return registry;
+}
+
+// Whatever the call says, it says it soon. What it throws is an error to its caller, as it is over HTTP.
+template <class Start>
+std::invoke_result_t<Start&> answered(const char* what, Start start) {
+  const Deadline in_time = Deadline::after(20s);
+  auto result = co_await guarded(what, std::move(start));
+  EXPECT_FALSE(in_time.passed()) << what << " took too long";
+  co_return result;
+}
+
+Task<Status> use_lease(pool::Manager& manager, bool is_given_back) {
+  ClaimOptions options;
+  CLOCHE_CO_TRY(pool::Lease lease, co_await manager.acquire("box", std::move(options), soon()));
+  ExecSpec spec = ExecSpec::shell("echo used > mark");
+  CLOCHE_CO_CHECK(co_await lease.run(std::move(spec), soon()));
+  if (!is_given_back) lease.destroy();
+  co_return Status{};
+}
+
+Task<Status> run_code(SessionUse& use) {
+  Runs& runs = use->part<Runs>();
+  CLOCHE_CO_CHECK(co_await runs.recover(use.shared(), soon()));
+  Runs::Work work = [&use](RunListener listener, runner::ExecObserver) -> Task<RunEnd> {
+    RunRequest request;
+    request.what = Code{"python", "open('made', 'w').write(input())"};
+    request.input = "text\n";
+    auto ran = co_await session::run_in_session(*use, languages(), std::move(request), std::move(listener), soon());
+    if (!ran) co_return RunEnd(std::move(ran).error());
+    co_return RunEnd(std::move(*ran));
+  };
+  RunInfo info;
+  CLOCHE_CO_TRY(const auto run, runs.start(use, std::move(info), {}, std::move(work)));
+  const bool ended = co_await run->wait(soon());
+  EXPECT_TRUE(ended) << "the run looks as if it ran for ever";
+  co_return Status{};
+}
+
+Task<Status> run_in_background(SessionUse& use) {
+  Runs& runs = use->part<Runs>();
+  RunRequest request;
+  request.what = ShellLine{"echo one; echo two"};
+  RunInfo info;
+  info.lifetime = Lifetime::background;
+  auto started = co_await runs.start_background(use, std::move(info), {}, languages(), std::move(request), soon());
+  if (!started) co_return fail(std::move(started).error());
+  const bool ended = co_await (*started)->wait(soon());
+  EXPECT_TRUE(ended) << "the run in the background looks as if it ran for ever";
+  co_return Status{};
+}
+
+Task<Status> run_in_context(SessionUse& use) {
+  Contexts& contexts = use->part<Contexts>();
+  ContextCall call;
+  call.context = "c";
+  call.language = "python";
+  call.code = "1 + 1";
+  RunListener nobody;
+  auto ran = co_await contexts.run(std::move(call), std::move(nobody), soon());
+  auto closed = co_await contexts.close("c");
+  if (!ran) co_return fail(std::move(ran).error());
+  co_return closed;
+}
+
+// Comes by every step there is, whatever the answers are.
+Task<> use_everything(pool::Manager& manager, SessionStore& store) {
+  (void)co_await answered("lease", [&] { return use_lease(manager, true); });
+  (void)co_await answered("lease that is destroyed", [&] { return use_lease(manager, false); });
+  auto used = co_await answered("session", [&] { return store.use(tenant(), "s1", soon()); });
+  if (used) {
+    SessionUse use = std::move(*used);
+    (void)co_await answered("run", [&] { return run_code(use); });
+    (void)co_await answered("run in the background", [&] { return run_in_background(use); });
+    (void)co_await answered("context", [&] { return run_in_context(use); });
+  }
+  (void)co_await answered("end", [&] { return store.end(tenant(), "s1", EndMode::cut, soon()); });
+}
+
+}  // namespace
+
+class ThrowingSteps : public Pools {
+ protected:
+  ~ThrowingSteps() override { (void)faults::set_faults(""); }
+
+  void in_store(std::function<Task<>(pool::Manager&, SessionStore&)> body) {
+    StoreOptions options;
+    options.profile = "box";
+    options.database = (scratch_.path() / "sessions.db").string();
+    in_manager(with(profile(1, 4)), [&](pool::Manager& manager) -> Task<> {
+      auth::Quotas quotas({}, auth::Clocks().steady);
+      auto store = SessionStore::open(io_.get_executor(), manager, quotas, options);
+      EXPECT_TRUE(store) << store.error().message;
+      if (!store) co_return;
+      auto started = co_await (*store)->start();
+      EXPECT_TRUE(started) << started.error().message;
+      co_await body(manager, **store);
+      co_await (*store)->shut_down(Deadline::after(20s));
+      EXPECT_EQ((*store)->list(std::nullopt).size(), 0u);
+    });
+  }
+
+  // `faults`: what happens at a point of this name.
+  void throw_at_each_point(const std::function<std::string(const std::string& point)>& faults_at) {
+    std::vector<std::string> never_passed;
+    for (const faults::Point& each : faults::all()) {
+      if (is_elsewhere(each.name)) continue;
+      const std::string point(each.name);
+      SCOPED_TRACE(point);
+      in_store([&](pool::Manager& manager, SessionStore& store) -> Task<> {
+        const bool set = faults::set_faults(faults_at(point)).has_value();
+        EXPECT_TRUE(set);
+        co_await use_everything(manager, store);
+        // What looks around once a second has done so.
+        if (faults::passes(point) == 0) co_await pause_for(1100ms);
+        if (faults::passes(point) == 0) never_passed.push_back(point);
+        (void)faults::set_faults("");
+        co_await eventually("the pool has what it had", [&] {
+          const PoolStats stats = manager.stats().at("box");
+          return stats.idle >= 1 && stats.total == stats.idle && stats.waiting == 0;
+        });
+        auto after = co_await use_lease(manager, true);
+        EXPECT_TRUE(after) << after.error().message;
+        EXPECT_EQ(manager.unremoved().size(), 0u);
+      });
+      if (HasFailure()) return;
+    }
+    EXPECT_THAT(never_passed, testing::IsEmpty()) << "nothing was tested there";
+  }
+};
+
+TEST_P(ThrowingSteps, FirstPassThatThrows_CostsOnlyWhatItWasPartOf) {
+  throw_at_each_point([](const std::string& point) { return point + "=throw"; });
+}
+
+TEST_P(ThrowingSteps, NoMemoryTwiceInARow_CostsOnlyWhatItWasPartOf) {
+  throw_at_each_point([](const std::string& point) { return point + ":1=bad_alloc," + point + ":2=bad_alloc"; });
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, ThrowingSteps, testing::Values(Target{"fake", ""}),
+                         [](const auto& info) { return info.param.name(); });
+
+}  // namespace cloche
