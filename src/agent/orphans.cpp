@@ -77,7 +77,7 @@ void end_with_descendants(const std::vector<ProcessRow>& table, pid_t pid) {
 }  // namespace
 
 bool has_subreapers() {
-  // Asked in a child: gVisor grants it to process 1, which is everybody's reaper anyway, and to nobody else.
+  // Tried in a child: gVisor grants it only to process 1, which is the reaper of all processes anyway.
   static const bool has = [] {
     const pid_t child = ::fork();
     if (child == 0) ::_exit(::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0 ? 0 : 1);

@@ -29,7 +29,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// How long a killed tree is given to vanish before the result is told all the same.
+// How long a killed tree may take to disappear before the result is reported anyway.
 constexpr milliseconds tree_patience{5'000};
 constexpr std::size_t large_tree = 8;
 
@@ -37,7 +37,7 @@ std::uint64_t in_us(const timeval& time) {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(time.tv_usec);
 }
 
-// What a process has used so far, all its threads; nothing where the kernel does not tell.
+// The CPU time of a process with all its threads; nothing if the kernel does not report it.
 std::uint64_t cpu_us_of(pid_t pid) {
   clockid_t clock{};
   timespec used{};

@@ -12,7 +12,7 @@ namespace cloche::api {
 
 namespace {
 
-// Why somebody is not let in, as an answer.
+// Why a caller is rejected, as a response.
 struct Denial {
   unsigned status = 403;
   std::string message;
@@ -68,7 +68,7 @@ void log_refusal(const http::Exchange& exchange, const auth::AuthError& refusal)
   spdlog::log(level, "request {}: refused: {}: {}", exchange.request_id(), to_string(refusal.reason), refusal.detail);
 }
 
-// Who was let in, and the place among the requests of its tenant that are under way.
+// The authenticated caller, and its place among the running requests of its tenant.
 struct LetIn {
   auth::Principal principal;
   auth::QuotaTicket place;

@@ -91,7 +91,7 @@ Task<Result<std::string>> read_all(Descriptor& from) {
   }
 }
 
-// Somebody who forgot that stdin is read to its end learns what is waited for.
+// A user who forgot that stdin is read to its end sees what the command waits for.
 Task<Result<std::string>> hint_at_waiting() {
   co_await pause_for(patience_with_input);
   std::fprintf(stderr, "cloche: waiting for the end of stdin; use --no-stdin to send none\n");

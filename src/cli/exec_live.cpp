@@ -138,7 +138,7 @@ void explain_result(const json::object& result) {
   }
   const std::string cause = text_in(result, "cause");
   const std::string reason = printable(text_in(result, "reason"));
-  // An exit code other than 0 speaks for itself.
+  // An exit code other than 0 needs no explanation.
   if (cause != "none" && cause != "exit_code" && !reason.empty()) std::fprintf(stderr, "cloche: %s\n", reason.c_str());
 }
 

@@ -243,7 +243,7 @@ void print_json(const RunReport& report) {
   std::printf("%s\n", write_json(json).c_str());
 }
 
-// In words, where an exit code does not tell; a tool that is missing says what to do about it.
+// An explanation if the exit code is not enough; for a missing tool, what to do about it.
 std::string explain(const RunReport& report, const Job& job) {
   if (report.outcome.ending == Ending::not_started) {
     const Step& step = report.compiled ? job.steps.run : *job.steps.compile;

@@ -1,4 +1,4 @@
-// `cloche top`: pools and sessions of a running service, live; where there is no terminal, once.
+// `cloche top`: pools and sessions of a running service, live; without a terminal, once.
 #include <unistd.h>
 
 #include <boost/asio/signal_set.hpp>
@@ -68,7 +68,7 @@ class Live {
     view_.sort = sort_named(flags.sort);
   }
 
-  // Until somebody wants to leave.
+  // Until the user quits.
   Task<> run() {
     redraw();
     co_await first_of(watch_service(), watch_keys(), watch_size());

@@ -145,7 +145,7 @@ void ContextCore::State::begin_serving() {
 
 Task<> ContextCore::State::serve() {
   const auto self = shared_from_this();
-  // However this ends, nobody waits for an answer that does not come.
+  // In every case the waiting callers get a response.
   struct Leaving {
     State& state;
     ~Leaving() {

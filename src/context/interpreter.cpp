@@ -17,7 +17,7 @@ Task<> Interpreter::pump(std::shared_ptr<Interpreter> self) {
   auto work = [self] { return read_to_end(self); };
   auto read = co_await guarded("context: output of the interpreter", std::move(work));
   if (read) co_return;
-  // Whoever waits for it learns that it is of no use any more.
+  // Waiting callers learn that it can no longer be used.
   self->exec_->stop();
   self->ended_ = fail(std::move(read).error());
   self->wake_->notify();

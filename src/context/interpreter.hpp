@@ -20,8 +20,8 @@ class Interpreter {
   Interpreter(Executor executor, std::unique_ptr<Exec> exec, std::shared_ptr<Event> wake)
       : exec_(std::move(exec)), wake_(std::move(wake)), room_(std::move(executor)) {}
 
-  // Reads until the interpreter has ended, as far as there is room: one that floods while nobody takes has to wait.
-  // Keeps `self` alive; its owner cancels and joins it.
+  // Reads until the interpreter has ended, as far as there is room: an interpreter that floods its output while it is
+  // not read has to wait. Keeps `self` alive; its owner cancels and joins it.
   static Task<> pump(std::shared_ptr<Interpreter> self);
 
   using Item = std::variant<ContextOutput, DriverEvent>;

@@ -9,7 +9,7 @@ namespace {
 constexpr std::chrono::seconds start_patience{120};
 
 Result<std::unique_ptr<pool::Journal>> open_journal(const InstanceDir* dir) {
-  // A ephemeral instance's sandboxes end with it: whoever comes next removes them all.
+  // The sandboxes of an ephemeral instance end with it: the next instance removes all of them.
   if (dir == nullptr) return pool::Journal::open_in_memory();
   return pool::Journal::open(dir->journal(), dir->id().value);
 }

@@ -26,7 +26,7 @@ struct OwnerEntry {
   std::string engine;   // docker: which one
   std::string state;    // the directory that keeps the identity; empty for an owner that ends with its process
   std::string run_dir;
-  pid_t pid = 0;  // for people: the lock says who is alive
+  pid_t pid = 0;  // for people: the lock shows which owner is alive
 
   bool ends_with_its_process() const { return state.empty(); }
 };

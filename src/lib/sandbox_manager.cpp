@@ -129,7 +129,7 @@ async::Task<> SandboxManager::Impl::remove_all() {
   std::string failure;
   for (const std::string& id : ids()) {
     removals.spawn("delete sandbox", [this, id, &failure]() -> async::Task<> {
-      if (!sandboxes.contains(id)) co_return;  // somebody was quicker
+      if (!sandboxes.contains(id)) co_return;  // another caller was faster
       try {
         co_await remove(id);
       } catch (const std::exception& error) {

@@ -1,5 +1,5 @@
-// Metrics: what an operator's Prometheus reads. Events are counted as they happen; what others count anyway is asked
-// for when somebody looks. Labels have few values: never a tenant, a session or a path as a caller wrote it.
+// Metrics for the operator's Prometheus. Events are counted as they happen; values that other parts count anyway are
+// read at each scrape. Labels have few values: never a tenant, a session or a raw path.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@ namespace cloche::metrics {
 
 class Metrics {
  public:
-  // What is asked when somebody looks. Each may be none.
+  // Sources that are read at each scrape. Each may be null.
   struct Sources {
     std::function<std::map<std::string, PoolStats>()> pools;
     std::function<session::SessionCounts()> sessions;

@@ -175,7 +175,7 @@ Task<Result<AppResponse>> send_app_request(LiveSandbox& sandbox, AppRequest aske
     const std::string location = answer.location();
     if (!is_redirect(response.status_code) || location.empty() || redirects >= most_redirects) co_return response;
     auto next = parse_app_target(location, target.port);
-    if (!next) co_return response;  // it points elsewhere, where nobody goes
+    if (!next) co_return response;  // it points to another host, which is not followed
     if (!location.starts_with('/') && !location.starts_with("http://")) co_return response;
     follow(request, response.status_code);
     target = std::move(*next);

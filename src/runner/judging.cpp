@@ -65,7 +65,7 @@ Task<> Judging::lane(pool::Lease first, Deadline deadline) {
       auto report = co_await judge(index, std::move(sandbox), deadline);
       co_return report;
     };
-    // One that fails inside is an error of the system, and the other cases are judged all the same.
+    // An internal failure is a system error of this case, and the other cases are still judged.
     auto judged = co_await guarded("judge a case", std::move(work));
     if (judged) settle(index, std::move(*judged));
   }

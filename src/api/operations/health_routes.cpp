@@ -15,13 +15,13 @@ namespace json = boost::json;
 // How long an engine may take to say that it is there.
 constexpr std::chrono::seconds engine_patience{2};
 
-// Ready: no pool that wants warm sandboxes stands there without any.
+// Ready means that every pool with warm sandboxes has at least one.
 json::array lacks_of(const pool::Manager& pools) {
   json::array lacks;
   for (const auto& [name, stats] : pools.stats()) {
     if (stats.pool_size == 0 || stats.idle + stats.active > 0) continue;
     json::object lack;
-    // This is answered to everybody: names of profiles that are not for everybody stay out of it.
+    // The response is public, so the names of restricted profiles are left out.
     if (pools.access().is_open(auth::Resource::profile, name)) lack["pool"] = name;
     lack["why"] =
         stats.create_failures > 0 ? "creating its sandboxes fails; see the server log" : "it is still filling";
@@ -30,8 +30,8 @@ json::array lacks_of(const pool::Manager& pools) {
   return lacks;
 }
 
-// Sandboxes that resist their removal. The service works without them gone, and so it is ready. Which they are is in
-// the log: this is answered to everybody.
+// Sandboxes that cannot be removed. The service works without their removal, so it is ready. Which they are is in the
+// log: this response is public.
 json::object unremoved_json(const std::vector<Unremoved>& unremoved) {
   const auto now = Deadline::Clock::now();
   std::chrono::seconds oldest{0};

@@ -211,7 +211,7 @@ Result<std::string> elsewhere(std::string_view scheme, std::string_view text, st
   return std::string(whole);
 }
 
-// The name of a scheme before the first colon; empty when there is none.
+// The name of a scheme before the first colon; empty if there is none.
 std::string_view scheme_of(std::string_view url) {
   const auto colon = url.find(':');
   if (colon == std::string_view::npos || colon == 0 || !is_letter(url[0])) return {};

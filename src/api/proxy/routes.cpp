@@ -30,7 +30,7 @@ ProxyHead head_of(const Call& call, std::uint16_t port) {
   head.prefix = path.substr(0, path.size() - rest.size() - 1);
   head.has_body = exchange.has_body();
   if (const auto size = exchange.announced_size(); size && head.has_body) head.length = size->count;
-  // Servers want to be told that there is nothing.
+  // Servers expect an explicit length of zero.
   const bool means_content = head.method == "POST" || head.method == "PUT" || head.method == "PATCH";
   if (!head.has_body && means_content) head.length = 0;
   head.upgrades = asks_for_websocket(exchange);
@@ -38,7 +38,7 @@ ProxyHead head_of(const Call& call, std::uint16_t port) {
   return head;
 }
 
-// What is wrong with the server in the sandbox is no fault of ours, nor of the client.
+// Errors of the server in the sandbox are neither our fault nor the client's.
 Task<Status> answer_for_server(http::Exchange& exchange, std::uint16_t port, Error error) {
   const bool is_servers = error.code == ErrorCode::not_found || error.code == ErrorCode::unavailable ||
                           error.code == ErrorCode::protocol || error.code == ErrorCode::limit_reached;
@@ -49,7 +49,8 @@ Task<Status> answer_for_server(http::Exchange& exchange, std::uint16_t port, Err
 
 enum class Asked { answer, upgrade };
 
-// An app may answer for ever, with a stream of events or a WebSocket. It is cut short for who is shut out.
+// An app may respond forever, with a stream of events or a WebSocket. The response ends when the caller is no longer
+// authorized.
 Task<Status> serve_while_authorized(ProxyExchange& proxied, Asked asked, SessionAuthCheck& auth_check) {
   auto work = asked == Asked::upgrade ? proxied.serve_upgrade() : proxied.serve();
   auto ended = co_await first_of(std::move(work), auth_check.wait_until_over());

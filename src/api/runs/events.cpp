@@ -14,13 +14,13 @@ namespace cloche::api {
 
 namespace {
 
-// The next event; nullopt when there are no more, or the server stops.
+// The next event; nullopt if there are no more or the server is stopping.
 Task<> next_event(session::RunReader& reader, std::optional<session::RunEvent>& event) {
   auto next = co_await reader.next();
   event = std::move(next);
 }
 
-// Without an id: it is no event of the run.
+// It has no id because it is not an event of the run.
 http::ServerEvent error_event(std::string_view code, std::string_view message) {
   boost::json::object body;
   body["code"] = code;

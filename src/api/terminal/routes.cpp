@@ -24,7 +24,7 @@ constexpr std::uint16_t failed_inside = 1011;
 // For a program that does not read what is typed. The terminal's own buffer and the channel's take a lot before.
 constexpr std::chrono::seconds typing_patience{60};
 
-// For the program of somebody who is shut out to end, and for its end to be told.
+// For the program of a caller that is no longer authorized to end, and for the message about its end.
 constexpr std::chrono::seconds parting_patience{5};
 
 // A shell to talk to: bash where there is one.
@@ -51,8 +51,8 @@ struct TerminalHold {
   auth::QuotaTicket ticket;
 };
 
-// One program and one client. All that the client is told is written by one coroutine; the others stop the program and
-// leave word why.
+// One program and one client. One coroutine writes everything that the client receives; the others stop the program and
+// record why.
 class Terminal {
  public:
   // What it holds is let go of as soon as the program has ended: the last words to a slow client do not keep it.

@@ -24,12 +24,13 @@ using namespace std::chrono_literals;
 // An engine's abilities change when it is restarted, not from one sandbox to the next.
 constexpr auto facts_lifetime = 30s;
 
-// For one container that the engine does not tell of, or does not let go of: the start of a server waits for no longer.
+// For one container that the engine does not report or does not release: the start of a server waits no longer than
+// this.
 constexpr auto attach_in_passing = 10s;
 constexpr auto removal_in_passing = 5s;
 
-// What an engine says of a container that it does not make: 400 that the configuration makes no sense, 404 that it has
-// no such image, 409 that the name is taken. These are to be mended by whoever chose them. The rest is the engine's.
+// How an engine rejects a container: 400 for an invalid configuration, 404 for a missing image, 409 for a name in use.
+// These are errors of the caller. All others are errors of the engine.
 Error refusal_of_creation(Error error) {
   const bool of_configuration = error.code == ErrorCode::invalid_argument || error.code == ErrorCode::not_found ||
                                 error.code == ErrorCode::already_exists;
@@ -135,7 +136,7 @@ Task<Result<std::unique_ptr<Enclosure>>> DockerBackend::create(SandboxSpec spec,
 
   auto made = co_await raise(spec, plan, id, deadline);
   if (made || made.error().code != ErrorCode::not_found) co_return made;
-  // Somebody cleared away the derived image since we last saw it.
+  // The derived image was removed since we last saw it.
   deriver_.forget(plan.image);
   CLOCHE_CO_TRY(plan.image, co_await deriver_.derive(base, spec, deadline));
   co_return co_await raise(std::move(spec), std::move(plan), id, deadline);
@@ -184,8 +185,8 @@ Task<Result<std::unique_ptr<Enclosure>>> DockerBackend::raise_with(Cleanup& clea
   CLOCHE_CO_TRY(parts.container, co_await create_hardened(cleanup, spec, std::move(plan), id, deadline));
   fault_point<"backend.make.created">();
   parts.spec = std::move(spec);
-  // Attached first: without a log, what the agent says before that would be lost. The engine has taken the
-  // configuration by now: whatever it says from here on is no fault of who asked for a sandbox.
+  // Attached first: without a log, earlier output of the agent would be lost. The engine has accepted the configuration
+  // by now, so later errors are not the caller's fault.
   auto attached = co_await attach_container(*engine_, parts.container, deadline);
   if (!attached) co_return fail(as_trouble_of_engine(std::move(attached).error()));
   auto started = co_await start_container(*engine_, parts.container, deadline);
@@ -244,8 +245,8 @@ Task<Status> DockerBackend::remove_half_derived(Deadline deadline) {
   co_return Status{};
 }
 
-// What can be told without pulling an image: the engine answers, has the runtime and enforces the limits, and with an
-// image that it has already, a container really starts.
+// What can be checked without pulling an image: the engine responds, has the runtime and enforces the limits, and with
+// an image that it already has, a container really starts.
 Task<Status> DockerBackend::prove(SandboxSpec spec, Deadline deadline) {
   CLOCHE_CO_TRY(const EngineFacts known, co_await facts(deadline));
   CLOCHE_CO_TRY(const std::string runtime, choose_runtime(known, spec.runtime));

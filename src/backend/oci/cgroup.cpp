@@ -37,8 +37,8 @@ std::optional<std::uint64_t> counter(const std::string& text, std::string_view k
   return std::nullopt;
 }
 
-// v2 forbids processes in a cgroup that hands controllers on. That is no matter at the true root, but where the top we
-// see is a container's or a service's own, Cloche itself is in it, and moves aside with all that is there.
+// v2 forbids processes in a cgroup that delegates controllers. This does not matter at the true root. If the visible
+// top belongs to a container or a service, Cloche itself is in it and moves to a child cgroup with all other processes.
 Status move_aside(const std::string& directory) {
   const std::string aside = directory + "/cloche-host";
   CLOCHE_CHECK(make_directory(aside, 0755));
@@ -108,9 +108,10 @@ Status remove_directory(const std::string& directory, Deadline deadline) {
     if (errno == ENOENT) break;
     if (errno != EBUSY) return fail_errno("remove cgroup " + directory);
     if (deadline.passed()) return fail(ErrorCode::timeout, "remove cgroup " + directory + ": still busy");
-    std::this_thread::sleep_for(1ms);  // the kernel tells nobody when the last task has left
+    std::this_thread::sleep_for(1ms);  // the kernel sends no event when the last task has left
   }
-  // The instance's directory and ours go with their last child; another sandbox that is being made makes them anew.
+  // The directories of the instance and of Cloche are removed with their last child; another sandbox that is being
+  // created creates them again.
   const std::string instance = parent_of(directory);
   if (::rmdir(instance.c_str()) == 0) ::rmdir(parent_of(instance).c_str());
   return {};

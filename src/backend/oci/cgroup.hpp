@@ -66,7 +66,7 @@ class Cgroup {
   // Lets the peak start again from here, where the kernel can (v1).
   void restart_peak() const;
 
-  // Kills every process inside until there is none.
+  // Kills every process inside until there are none.
   Status kill_all(Deadline deadline) const;
   // Removes the directories, and those above that are ours and empty. Nothing there is fine.
   Status remove(Deadline deadline) const;
@@ -84,7 +84,7 @@ class CgroupTree {
   static Result<CgroupTree> open(const CgroupLayout& layout, std::string_view proc_self_cgroup, std::string instance);
 
   Cgroup at(const std::string& id) const;
-  // What stands in a runtime's configuration as `cgroupsPath`, so that it finds our directories.
+  // The value of `cgroupsPath` in a runtime's configuration, so that it finds our directories.
   std::string path_for_runtime(const std::string& id) const;
   // The ids that have a directory in any hierarchy.
   std::vector<std::string> ids() const;

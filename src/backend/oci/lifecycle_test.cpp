@@ -37,7 +37,7 @@ SandboxSpec spec_with(const std::string& runtime) {
   return spec;
 }
 
-// Also when it is nobody's child here.
+// Also if it is not a child of this process.
 void wait_for_end(pid_t pid) {
   const UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   pollfd ended = {fd.get(), POLLIN, 0};
@@ -457,7 +457,7 @@ TEST(Create, RuntimeThatMovesTheProcessAway_IsRefused) {
   Workbench bench;
   OciOptions options = bench.options();
   const std::string fake = bench.scratch() / "fake-crun";
-  // Starts something and claims a process that is none of the sandbox's.
+  // Starts something and reports a process that does not belong to the sandbox.
   ASSERT_TRUE(write_file(
       fake, "#!/bin/sh\nwhile [ $# -gt 0 ]; do [ \"$1\" = --pid-file ] && printf 1000000 >\"$2\"; shift; done\n",
       0755));

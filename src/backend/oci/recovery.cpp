@@ -46,7 +46,7 @@ Result<std::vector<std::string>> journalled(const Host& host) {
   return names;
 }
 
-// Every id that a cgroup or a uid range still bears.
+// Every id that a cgroup or a uid range still has.
 Result<std::vector<std::string>> orphans(const Host& host) {
   std::vector<std::string> ids = host.cgroups()->ids();
   CLOCHE_TRY(const auto claims, host.uids().claims());

@@ -90,7 +90,7 @@ class Making {
     CLOCHE_CHECK(watch_.check("create sandbox"));
 
     Undo undo(host_, record_.id.value);
-    // The directory alone is a journal already: one without a record is removed, with all that bears its name.
+    // The directory alone is already a journal: one without a record is removed, with everything that has its name.
     CLOCHE_CHECK(make_sandbox_directory(host_, files_));
     fault_point<"backend.make.directory">();
     CLOCHE_TRY(parts.uids, host_.uids().claim(record_.id.value));
@@ -204,8 +204,8 @@ class Making {
     return server;
   }
 
-  // Anybody in a user namespace may write its map of project ids, once. By a program it would be a mark that no reset
-  // removes; so it is written before there is one.
+  // Every process in a user namespace may write its map of project ids, once. If a program wrote it, no reset could
+  // undo that; so it is written before there is a program.
   static Status settle_project_ids(pid_t pid) {
     const std::string path = "/proc/" + std::to_string(pid) + "/projid_map";
     const UniqueFd map(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
@@ -216,7 +216,7 @@ class Making {
     return fail_errno("write " + path);
   }
 
-  // Believes nobody: process 1 is alive, and it is in our cgroups.
+  // Trusts no report: process 1 must be alive and in our cgroups.
   Status look_at_first_process(const Cgroup& cgroup, pid_t pid, int errors) {
     const auto process = identify(pid);
     if (process) {
@@ -287,7 +287,7 @@ Status try_to_remove(Host& host, const std::string& id, Deadline deadline) {
   const SandboxFiles files = host.files_of(id);
   auto record = read_record(files.record);
   if (record) {
-    // Once: the age of the file tells how long the sandbox has resisted.
+    // Once: the age of the file shows how long the removal has been failing.
     if (record->state != SandboxRecord::State::destroying) {
       record->state = SandboxRecord::State::destroying;
       (void)write_record(files.record, *record);

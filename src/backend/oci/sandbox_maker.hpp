@@ -21,7 +21,7 @@ struct MadeSandbox {
 // What process 1 is asked to do.
 enum class AgentTask {
   serve,   // `agent init`: lives until it is killed
-  answer,  // `agent version`: prints one line and ends, perhaps before anybody looks
+  answer,  // `agent version`: prints one line and exits, perhaps before it is observed
 };
 
 // Makes a sandbox with this runtime and starts the agent in it. Whatever fails, or when the token says stop, all of it
@@ -34,7 +34,7 @@ Status remove_sandbox(Host& host, const std::string& id, Deadline deadline);
 // The same for one that no one else will try to remove: a failure is logged, and noted for a later try.
 void remove_or_note(Host& host, const std::string& id, Deadline deadline);
 
-// What the cgroup is told for a caller's limits. unsupported when the runtime itself needs more.
+// The cgroup limits for a caller's limits. unsupported if the runtime itself needs more.
 Result<CgroupLimits> cgroup_limits_for(const Limits& limits, const RuntimeTraits& traits);
 
 }  // namespace cloche::oci

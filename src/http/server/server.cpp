@@ -59,7 +59,7 @@ struct Server::Impl {
     for (;;) {
       auto arrival = co_await listener.accept();
       if (arrival) {
-        // One client that cannot be served must not be the last one that is let in.
+        // A client that cannot be served must not keep later clients from being accepted.
         try {
           fault_point<"http.accept">();
           let_in(std::move(*arrival));

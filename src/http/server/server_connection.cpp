@@ -192,7 +192,7 @@ Task<OrRequestError<std::optional<RequestHead>>> ServerConnection::read_head(Pos
     ~Waits() { connection.waits_since_.reset(); }
     ServerConnection& connection;
   } const waits(*this);
-  // Who has just connected has something to say.
+  // A client that has just connected is about to send a request.
   Deadline deadline = Deadline::after(position == Position::first ? limits.head_time : limits.idle);
   for (bool begun = false;;) {
     if (!inflow.bytes().empty()) {

@@ -1,4 +1,4 @@
-// ScriptedServer: an HTTP server on a unix socket that does what a test tells it, garbage included.
+// ScriptedServer: an HTTP server on a Unix socket that sends what a test requests, including garbage.
 #pragma once
 
 #include <boost/asio.hpp>

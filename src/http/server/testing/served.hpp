@@ -30,7 +30,7 @@ class Served : public ::testing::Test {
   ServerOptions options_;
   http::Handler handler_;  // answers "METHOD path" when nothing else is set
   std::optional<Server> server_;
-  Event changed_{io_.get_executor()};  // for what handlers and tests tell each other
+  Event changed_{io_.get_executor()};  // for messages between handlers and tests
 };
 
 }  // namespace cloche::http::testing
