@@ -560,6 +560,42 @@ TEST_F(BackendOverFakeEngine, Recover_TakesUpTheLivingRemovesTheDeadAndLeavesThe
   });
 }
 
+// The engine says nothing of one container, and does not remove it.
+TEST_F(BackendOverFakeEngine, ContainerThatResists_CostsNoOtherAndIsRemovedLater) {
+  engine_.containers = {
+      {"01", {"a", "running", labelled(labels::for_sandbox(spec(), {"sb1"}, {"test"}).value())}},
+      {"02", {"b", "running", labelled(labels::for_sandbox(spec(), {"sb2"}, {"test"}).value())}},
+      {"03", {"c", "running", labelled(labels::for_sandbox(spec(), {"sb3"}, {"test"}).value())}},
+      {"04", {"d", "created", labelled({{"cloche.deriving.owner", "test"}, {"cloche.deriving", "x"}})}}};
+  bool resists = true;
+  const auto busy = [&](ReceivedRequest, Peer& peer) -> Task<> {
+    co_await peer.reply(resists ? 500 : 404, R"({"message":"device or resource busy"})");
+  };
+  engine_.server().on("GET /v1.41/containers/02/json", [&](ReceivedRequest, Peer& peer) -> Task<> {
+    while (resists) co_await pause_for(10ms);
+    co_await peer.reply(404, R"({"message":"no such container"})");
+  });
+  engine_.server().on("DELETE /v1.41/containers/02", busy);
+  engine_.server().on("DELETE /v1.41/containers/04", busy);
+  run([&]() -> Task<> {
+    auto made = backend();
+    auto living = co_await made->recover(Deadline::after(60s));
+    EXPECT_TRUE(living) << living.error().message;
+    if (living) EXPECT_EQ(living->size(), 2u);
+    std::set<std::string> unremoved;
+    for (const Unremoved& each : made->unremoved()) unremoved.insert(each.sandbox);
+    EXPECT_EQ(unremoved, (std::set<std::string>{"sb2", "x"}));
+    resists = false;
+    engine_.containers.erase("02");
+    engine_.containers.erase("04");
+    for (int i = 0; i < 100 && !made->unremoved().empty(); ++i) {
+      co_await made->retry_removals();
+      co_await pause_for(100ms);
+    }
+    EXPECT_TRUE(made->unremoved().empty());
+  });
+}
+
 TEST_F(BackendOverFakeEngine, LimitsThatAreNotTaken_AreRestored) {
   run([this]() -> Task<> {
     auto made = backend();
