@@ -13,17 +13,20 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <memory>
 
 #include "auth/token_file.hpp"
 #include "cli/command.hpp"
 #include "cli/text/print.hpp"
 #include "core/first_of.hpp"
 #include "core/log.hpp"
+#include "core/task_group.hpp"
 #include "json/write_json.hpp"
 #include "lib/throwing.hpp"
 #include "server/access.hpp"
 #include "server/listen.hpp"
 #include "server/service.hpp"
+#include "server/service_manager.hpp"
 
 namespace cloche::cli {
 
@@ -109,25 +112,30 @@ void reload(server::Service& service) {
 
 enum class OnHangUp { reload, end };
 
-// What tells the service to end beside SIGTERM and SIGINT.
+// What ends the service, beside SIGTERM, SIGINT and SIGUSR1.
 struct EndRules {
   OnHangUp on_hang_up = OnHangUp::end;
   bool with_stdin = false;
 };
 
-// Why the service is to end.
-Task<std::string> wait_for_signal(server::Service& service, asio::signal_set& signals, OnHangUp on_hang_up) {
+// Why the service is to end, and whether its sandboxes stay for the next start.
+struct End {
+  std::string why;
+  bool keeps_sandboxes = false;
+};
+
+Task<End> wait_for_signal(server::Service& service, asio::signal_set& signals, OnHangUp on_hang_up) {
   int number = co_await signals.async_wait(asio::use_awaitable);
   while (number == SIGHUP && on_hang_up == OnHangUp::reload) {
     reload(service);
     number = co_await signals.async_wait(asio::use_awaitable);
   }
-  co_return "signal " + std::to_string(number);
+  co_return End{"signal " + std::to_string(number), number == SIGUSR1};
 }
 
-// To the end of stdin, a pipe from whoever started the service: it ends with that process, however that one ended. A
-// stdin that cannot be read is at its end.
-Task<std::string> wait_for_end_of_stdin() {
+// Reads stdin, a pipe from the process that started the service, to its end: the service ends with that process,
+// however that one ended. A stdin that cannot be read is at its end.
+Task<End> wait_for_end_of_stdin() {
   asio::posix::stream_descriptor input(co_await asio::this_coro::executor);
   boost::system::error_code failed;
   input.assign(::dup(STDIN_FILENO), failed);
@@ -135,13 +143,13 @@ Task<std::string> wait_for_end_of_stdin() {
   while (!failed) {
     co_await input.async_read_some(asio::buffer(dropped), asio::redirect_error(asio::use_awaitable, failed));
   }
-  co_return "stdin was closed";
+  co_return End{"stdin was closed"};
 }
 
-Task<std::string> wait_for_end(server::Service& service, asio::signal_set& signals, EndRules rules) {
+Task<End> wait_for_end(server::Service& service, asio::signal_set& signals, EndRules rules) {
   if (!rules.with_stdin) co_return co_await wait_for_signal(service, signals, rules.on_hang_up);
-  auto why = co_await first_of(wait_for_signal(service, signals, rules.on_hang_up), wait_for_end_of_stdin());
-  co_return why.index() == 0 ? std::get<0>(std::move(why)) : std::get<1>(std::move(why));
+  auto end = co_await first_of(wait_for_signal(service, signals, rules.on_hang_up), wait_for_end_of_stdin());
+  co_return end.index() == 0 ? std::get<0>(std::move(end)) : std::get<1>(std::move(end));
 }
 
 void say_where(const server::Service& service, Form form) {
@@ -166,18 +174,45 @@ void say_where(const server::Service& service, Form form) {
                                                                                       : exit_failure);
 }
 
-Task<Status> run_until_stopped(server::Service& service, asio::signal_set& signals, EndRules rules, Form form) {
-  auto started = co_await service.start();
-  if (!started) leave_to_the_next(started.error());
-  say_where(service, form);
-  const std::string why = co_await wait_for_end(service, signals, rules);
-  log::info("{}: shutting down; send another signal to stop at once", why);
-  signals.async_wait([&service](boost::system::error_code error, int) {
-    if (!error) service.hasten();
+// Leaves everything as a process that is killed does, once the requests in flight have finished.
+[[noreturn]] void leave_sandboxes_to_the_next() {
+  log::info("sandboxes and sessions stay for the next start");
+  std::fflush(nullptr);
+  std::_Exit(0);
+}
+
+Task<Status> end_service(server::Service& service, asio::signal_set& signals, const End& end) {
+  log::info("{}: shutting down; send another signal to stop at once", end.why);
+  const auto keeps_sandboxes = std::make_shared<bool>(end.keeps_sandboxes);
+  signals.async_wait([&service, keeps_sandboxes](boost::system::error_code error, int number) {
+    if (error) return;
+    // The service manager may not start the service again after this one.
+    if (number == SIGTERM || number == SIGINT) *keeps_sandboxes = false;
+    service.hasten();
   });
+  if (*keeps_sandboxes) {
+    co_await service.hand_over();
+    if (*keeps_sandboxes) leave_sandboxes_to_the_next();
+  }
   auto ended = co_await service.shut_down();
   if (!ended) leave_to_the_next(ended.error());
   signals.cancel();
+  co_return ended;
+}
+
+Task<Status> run_until_stopped(server::Service& service, asio::signal_set& signals, EndRules rules, Form form) {
+  const auto manager = server::ServiceManager::from_environment();
+  manager.notify("STATUS=starting");
+  auto started = co_await service.start();
+  if (!started) leave_to_the_next(started.error());
+  say_where(service, form);
+  manager.notify("READY=1\nSTATUS=serving");
+  TaskGroup watchdog(co_await asio::this_coro::executor);
+  watchdog.spawn("watchdog", [&manager] { return manager.feed_watchdog(); });
+  const End end = co_await wait_for_end(service, signals, rules);
+  manager.notify("STOPPING=1\nSTATUS=shutting down");
+  auto ended = co_await end_service(service, signals, end);
+  co_await watchdog.shut_down();
   co_return ended;
 }
 
@@ -188,6 +223,7 @@ int serve(const ServeFlags& flags) {
   asio::io_context io{1};
   // From here on: one that is told to end before it has started ends in order as soon as it has.
   asio::signal_set signals(io, SIGTERM, SIGINT, SIGHUP);
+  signals.add(SIGUSR1);
   server::ServiceOptions options = options_of(std::move(config), flags);
   auto service = value_or_throw(server::Service::create(io.get_executor(), std::move(options)));
   std::exception_ptr failure;
@@ -205,7 +241,8 @@ int serve(const ServeFlags& flags) {
 
 void add_serve_command(CLI::App& app, Action& chosen) {
   auto flags = std::make_shared<ServeFlags>();
-  CLI::App* command = app.add_subcommand("serve", "Serve sandboxes over HTTP until SIGTERM or SIGINT");
+  CLI::App* command = app.add_subcommand(
+      "serve", "Serve sandboxes over HTTP until SIGTERM or SIGINT; SIGUSR1 keeps sandboxes for the next start");
   command
       ->add_option("--config", flags->config, "Configuration file (default: $CLOCHE_CONFIG, or /etc/cloche/cloche.yml)")
       ->type_name("FILE");

@@ -314,6 +314,11 @@ Task<Status> Service::end_in_order(Deadline drained) {
   co_return ended;
 }
 
+Task<> Service::hand_over() {
+  http_->stop_accepting();
+  co_await http_->shut_down(Deadline::after(drain_));
+}
+
 void Service::hasten() {
   http_->hasten();
   sessions_->hasten();

@@ -47,6 +47,9 @@ class Service {
   // seconds to remove what there is. `timeout` when that was not enough, with what is left to the next start; work may
   // still be under way then, so that the process can only end at once.
   Task<Status> shut_down();
+  // No new requests; those in flight finish within `drain_timeout`. Sandboxes and sessions stay for the next start,
+  // which takes them over. After this the process either ends at once, or calls shut_down() to remove them after all.
+  Task<> hand_over();
   // Stops waiting for clients, and waits only briefly for removals.
   void hasten();
   // Reads the certificates again; on an error those in use stay.
