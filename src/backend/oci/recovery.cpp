@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "backend/oci/files.hpp"
+#include "core/exceptions.hpp"
 #include "core/fault_point.hpp"
 #include "core/log.hpp"
 
@@ -99,7 +100,12 @@ Result<std::vector<MadeSandbox>> recover_sandboxes(Host& host, const CancelToken
   std::vector<std::string> dead;
   // The living first: they do not wait for what has to be removed.
   for (const std::string& id : ids) {
-    if (auto met = meet_or_list(host, id, dead)) living.push_back(std::move(*met));
+    try {
+      if (auto met = meet_or_list(host, id, dead)) living.push_back(std::move(*met));
+    } catch (...) {
+      [[maybe_unused]] const Error logged = to_error("recover sandbox " + id, std::current_exception());
+      dead.push_back(id);
+    }
   }
   if (auto left = orphans(host)) {
     dead.insert(dead.end(), left->begin(), left->end());

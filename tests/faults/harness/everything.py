@@ -77,7 +77,8 @@ def go_through_everything(server):
         if lent.status == 200:
             ask("work in lease" + way, "POST", f"/sandboxes/{lent['sandbox_id']}/run", {"command": "echo on"})
             ask("end lease" + way, "DELETE", f"/sandboxes/{lent['sandbox_id']}{way}")
-    ask("judge", "POST", "/api/v1/execute", {"language": "python", "code": "print(input())",
-                                             "test_cases": [{"input": "1", "expected_output": "1"}]})
+    ask("judge", "POST", "/api/v1/execute",
+        {"language": "python", "submission_files": [{"filename": "main.py", "content": "print(input())"}],
+         "test_cases": [["1"], ["2"]]})
     ask("end session", "DELETE", "/sessions/default/made?mode=cut")
     return answers
