@@ -46,21 +46,34 @@ Task<Result<std::unique_ptr<LiveSandbox>>> Conformance::create(SandboxSpec spec)
   co_return sandbox;
 }
 
+Task<> Conformance::with_sandbox(SandboxSpec spec, std::function<Task<>(LiveSandbox&)> body) {
+  auto made = co_await create(std::move(spec));
+  EXPECT_TRUE(made) << made.error().message;
+  if (!made) co_return;
+  const auto sandbox = std::move(*made);
+  std::exception_ptr thrown;
+  try {
+    co_await body(*sandbox);
+  } catch (...) {
+    thrown = std::current_exception();
+  }
+  auto destroyed = co_await sandbox->destroy(Deadline::after(60s));
+  EXPECT_TRUE(destroyed) << destroyed.error().message;
+  if (thrown) std::rethrow_exception(thrown);
+}
+
 void Conformance::in_sandbox(SandboxSpec spec, std::function<Task<>(LiveSandbox&)> body) {
+  run([&]() -> Task<> { co_await with_sandbox(std::move(spec), std::move(body)); });
+}
+
+void Conformance::in_two_sandboxes(SandboxSpec first, SandboxSpec second,
+                                   std::function<Task<>(LiveSandbox&, LiveSandbox&)> body) {
   run([&]() -> Task<> {
-    auto made = co_await create(spec);
-    EXPECT_TRUE(made) << made.error().message;
-    if (!made) co_return;
-    const auto sandbox = std::move(*made);
-    std::exception_ptr thrown;
-    try {
-      co_await body(*sandbox);
-    } catch (...) {
-      thrown = std::current_exception();
-    }
-    auto destroyed = co_await sandbox->destroy(Deadline::after(60s));
-    EXPECT_TRUE(destroyed) << destroyed.error().message;
-    if (thrown) std::rethrow_exception(thrown);
+    std::function<Task<>(LiveSandbox&)> in_first = [&](LiveSandbox& one) -> Task<> {
+      std::function<Task<>(LiveSandbox&)> in_second = [&](LiveSandbox& other) { return body(one, other); };
+      co_await with_sandbox(std::move(second), std::move(in_second));
+    };
+    co_await with_sandbox(std::move(first), std::move(in_first));
   });
 }
 

@@ -32,8 +32,11 @@ class Conformance : public testing::TestWithParam<Target> {
   // The same with a fresh sandbox, which is destroyed afterwards.
   void in_sandbox(std::function<Task<>(LiveSandbox&)> body) { in_sandbox(spec(), std::move(body)); }
   void in_sandbox(SandboxSpec spec, std::function<Task<>(LiveSandbox&)> body);
+  void in_two_sandboxes(SandboxSpec first, SandboxSpec second, std::function<Task<>(LiveSandbox&, LiveSandbox&)> body);
 
   Task<Result<std::unique_ptr<LiveSandbox>>> create(SandboxSpec spec);
+  // Creates a sandbox, passes it to `body` and destroys it.
+  Task<> with_sandbox(SandboxSpec spec, std::function<Task<>(LiveSandbox&)> body);
 
   // The test ends here, counted, when the target does not have what it needs.
   bool fake_has_no(const char* what);

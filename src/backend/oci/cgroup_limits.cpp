@@ -60,6 +60,10 @@ Status add_memory(const CgroupPlace& place, Bytes memory, std::vector<Setting>& 
     }
     return {};
   }
+  // On v1 the buffers of TCP and UDP are not part of the memory; without a limit they would be limited for all
+  // sandboxes and the host together.
+  const std::string buffers = place.directory + "/memory.kmem.tcp.limit_in_bytes";
+  if (path_exists(buffers)) settings.push_back({buffers, value});
   const Setting plain = {place.directory + "/memory.limit_in_bytes", value};
   const Setting with_swap = {place.directory + "/memory.memsw.limit_in_bytes", value};
   if (!path_exists(with_swap.path)) {
