@@ -97,7 +97,7 @@ Task<Result<DockerEngine>> Surroundings::ask_engine() {
   }
   found.api_prefix = "/v" + docker::to_string(version);
   found.version = facts.server_version;
-  found.runtimes = facts.runtimes;
+  for (const docker::EngineRuntime& runtime : facts.runtimes) found.runtimes.push_back(runtime.name);
   co_return found;
 }
 
