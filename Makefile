@@ -14,7 +14,7 @@ cmake --build --preset $(1)
 ln -sfn $(1)/cloche build/cloche
 endef
 
-.PHONY: help run test check bench build build-sandboxes asan tsan fuzz soak lint format install clean
+.PHONY: help run test check bench build build-sandboxes asan tsan fuzz soak lint format install package clean
 
 help: ## Print this list
 	@echo 'make TARGET'
@@ -86,6 +86,11 @@ install: ## Install program, library and headers under PREFIX=/usr/local
 	@scripts/install-deps run
 	$(call build,release)
 	$(SUDO) cmake --install build/release --prefix $(PREFIX)
+
+package: ## Make Debian packages, the source tarball and their checksums in build/packages
+	@scripts/install-deps package
+	$(call build,release)
+	@scripts/package
 
 clean: ## Remove the build; the caches in ~/.cache/cloche remain
 	rm -rf build
