@@ -21,7 +21,7 @@ struct Denial {
 };
 
 std::size_t count_of(const http::Fields& fields, std::string_view name) {
-  const auto is_it = [&](const auto& field) { return http::same_word(field.first, name); };
+  const auto is_it = [&](const auto& field) { return same_word(field.first, name); };
   return static_cast<std::size_t>(std::ranges::count_if(fields, is_it));
 }
 

@@ -20,7 +20,7 @@ std::unexpected<Error> refused(std::string why) { return fail(ErrorCode::permiss
 
 bool names_this_machine(std::string_view host) {
   const std::string_view name = without_port(host);
-  if (http::same_word(name, "localhost") || name == "[::1]") return true;
+  if (same_word(name, "localhost") || name == "[::1]") return true;
   boost::system::error_code none;
   const auto address = boost::asio::ip::make_address_v4(std::string(name), none);
   return !none && address.is_loopback();
@@ -35,11 +35,11 @@ Status check_call_origin(const http::Fields& fields, const http::Peer& peer) {
   }
   const std::string own = (peer.encrypted ? "https://" : "http://") + std::string(host);
   for (const auto& [name, value] : fields) {
-    if (http::same_word(name, "Origin") && !http::same_word(value, own)) {
+    if (same_word(name, "Origin") && !same_word(value, own)) {
       return refused("without tokens, requests from pages of another origin are rejected");
     }
-    const bool from_elsewhere = http::same_word(name, "Sec-Fetch-Site") && !http::same_word(value, "same-origin") &&
-                                !http::same_word(value, "none");
+    const bool from_elsewhere =
+        same_word(name, "Sec-Fetch-Site") && !same_word(value, "same-origin") && !same_word(value, "none");
     if (from_elsewhere) return refused("without tokens, requests from pages of another site are rejected");
   }
   return {};

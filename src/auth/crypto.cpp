@@ -6,6 +6,8 @@
 
 #include <cstdlib>
 
+#include "core/text.hpp"
+
 namespace cloche::auth {
 
 namespace {
@@ -47,14 +49,7 @@ bool same_in_constant_time(const Digest& a, const Digest& b) {
 }
 
 std::string to_hex(const Digest& digest) {
-  static constexpr char digits[] = "0123456789abcdef";
-  std::string hex;
-  hex.reserve(2 * digest.size());
-  for (const unsigned char byte : digest) {
-    hex += digits[byte >> 4];
-    hex += digits[byte & 15];
-  }
-  return hex;
+  return cloche::to_hex({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
 std::optional<Digest> digest_from_hex(std::string_view digits) {

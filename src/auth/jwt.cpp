@@ -6,6 +6,7 @@
 
 #include "auth/strict_json.hpp"
 #include "core/base64.hpp"
+#include "core/text.hpp"
 
 namespace cloche::auth {
 
@@ -17,12 +18,6 @@ constexpr std::size_t deepest_header = 8;
 
 std::unexpected<Error> bad(std::string_view what) {
   return fail(ErrorCode::invalid_argument, "JWT: " + std::string(what));
-}
-
-std::string lower(std::string_view text) {
-  std::string lowered(text);
-  std::ranges::transform(lowered, lowered.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c; });
-  return lowered;
 }
 
 // A token of another type signed with the same keys (a logout token, a proof of possession) must not grant access.

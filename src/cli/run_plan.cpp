@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/text.hpp"
 #include "runner/language_registry.hpp"
 
 namespace cloche::cli {
@@ -30,10 +31,6 @@ std::vector<Language> plain_languages() {
   return {sh, perl};
 }
 
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
-}
-
 // The language that most people expect first.
 std::string known_languages(const LanguageRegistry& registry) {
   std::string names = "python";
@@ -52,7 +49,7 @@ bool has_extension_of(const Language& language, std::string_view file) {
 
 Result<Language> find_language(std::string_view language, std::string_view file) {
   for (const Language& plain : plain_languages()) {
-    if (language.empty() ? has_extension_of(plain, file) : equal_ignoring_case(language, plain.name)) return plain;
+    if (language.empty() ? has_extension_of(plain, file) : same_word(language, plain.name)) return plain;
   }
   CLOCHE_TRY(const LanguageRegistry registry, LanguageRegistry::create());
   auto found = language.empty() ? registry.find_for_file(file) : registry.find(language);

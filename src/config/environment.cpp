@@ -10,6 +10,7 @@
 #include "config/service_sections.hpp"
 #include "config/text.hpp"
 #include "core/bytes.hpp"
+#include "core/text.hpp"
 #include "sandbox/spec.hpp"
 
 namespace cloche::config {
@@ -43,11 +44,6 @@ Status apply_backend(const Environment& environment, EngineOptions& options) {
     return refused(name, "must be one of oci, docker, not " + shown(given));
   }
   return {};
-}
-
-bool same_word(std::string_view given, std::string_view word) {
-  return std::ranges::equal(given, word,
-                            [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; });
 }
 
 // `true` and `false` as people write them; nothing is false.

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/text.hpp"
+
 namespace cloche::config {
 
 namespace {
 
 // A hyphen instead of an underscore, or another case, does not count as a difference.
-char folded(char c) { return c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
+char folded(char c) { return c == '-' ? '_' : lower(c); }
 
 // Letters put in, left out, exchanged, or swapped with their neighbour.
 std::size_t slips(std::string_view a, std::string_view b) {

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <limits>
 
+#include "core/text.hpp"
+
 namespace cloche {
 
 Result<Bytes> parse_bytes(std::string_view text) {
@@ -18,7 +20,7 @@ Result<Bytes> parse_bytes(std::string_view text) {
 
   std::string unit;
   for (char c : text.substr(static_cast<std::size_t>(end - text.data()))) {
-    if (c != ' ') unit += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (c != ' ') unit += lower(c);
   }
   int shift = 0;
   if (unit.empty() || unit == "b") {

@@ -5,10 +5,11 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "core/text.hpp"
+
 namespace cloche {
 
 std::string random_hex(std::size_t bytes) {
-  static constexpr char digits[] = "0123456789abcdef";
   std::string raw(bytes, '\0');
   for (std::size_t have = 0; have < bytes;) {
     const ssize_t n = ::getrandom(raw.data() + have, bytes - have, 0);
@@ -16,13 +17,7 @@ std::string random_hex(std::size_t bytes) {
     if (n < 0) std::abort();                // no randomness, no ids: nothing sensible can follow
     have += static_cast<std::size_t>(n);
   }
-  std::string hex;
-  hex.reserve(2 * bytes);
-  for (unsigned char c : raw) {
-    hex += digits[c >> 4];
-    hex += digits[c & 15];
-  }
-  return hex;
+  return to_hex(raw);
 }
 
 }  // namespace cloche

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "core/text.hpp"
+
 namespace cloche::http {
 
 constexpr bool is_token_character(char c) {
@@ -19,13 +21,6 @@ constexpr bool is_token(std::string_view text) {
 // Characters that are allowed in a field value: printable characters, blanks, and bytes beyond ASCII.
 constexpr bool is_field_value(std::string_view text) {
   return std::ranges::all_of(text, [](unsigned char c) { return (c >= 0x20 && c != 0x7f) || c == '\t'; });
-}
-
-constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
-
-// Equal but for the case of ASCII letters.
-constexpr bool same_word(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, [](char x, char y) { return lower(x) == lower(y); });
 }
 
 constexpr std::string_view without_blanks_around(std::string_view text) {

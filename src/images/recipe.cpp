@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "backend/oci/sha256.hpp"
+#include "core/text.hpp"
 #include "images/files_text.hpp"
 
 namespace cloche::images {
@@ -98,11 +99,10 @@ const std::vector<Recipe>& all_recipes() {
 }
 
 Result<Recipe> find_recipe(std::string_view name) {
-  std::string lower(name);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string wanted = lower(name);
   std::string known;
   for (const Recipe& recipe : all_recipes()) {
-    if (recipe.name == lower || std::ranges::find(recipe.others, lower) != recipe.others.end()) return recipe;
+    if (recipe.name == wanted || std::ranges::find(recipe.others, wanted) != recipe.others.end()) return recipe;
     known += (known.empty() ? "" : ", ") + recipe.name;
   }
   return fail(ErrorCode::not_found, "no image '" + std::string(name) + "'; known images: " + known);

@@ -7,13 +7,13 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "core/text.hpp"
+
 namespace cloche {
 
 namespace {
 
 namespace json = boost::json;
-
-constexpr std::string_view hex_digits = "0123456789abcdef";
 
 // The character after the backslash; 'u' for those without a letter, 0 for what needs no escape.
 constexpr std::array<char, 256> escapes = [] {
@@ -40,7 +40,7 @@ void append_string(std::string& into, std::string_view text) {
     written = i + 1;
     into += '\\';
     into += escape;
-    if (escape == 'u') into.append("00").append(1, hex_digits[byte >> 4]).append(1, hex_digits[byte & 0xf]);
+    if (escape == 'u') append_hex(into += "00", byte);
   }
   into.append(text, written, text.size() - written);
   into += '"';

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "cloche/sandbox_manager.hpp"
+#include "core/text.hpp"
 #include "lib/async_engine.hpp"
 #include "lib/async_manager.hpp"
 #include "lib/blocking_manager.hpp"
@@ -62,11 +63,6 @@ SandboxResult to_result(OneShotResult ran) {
   return result;
 }
 
-bool same_name(const std::string& a, const std::string& b) {
-  const auto lower = [](unsigned char c) { return std::tolower(c); };
-  return std::ranges::equal(a, b, {}, lower, lower);
-}
-
 }  // namespace
 
 std::vector<std::string> LanguageSandboxConfig::get_arguments(const std::string& filename) const {
@@ -118,7 +114,7 @@ SandboxResult DockerSandbox::execute(const SandboxRequest& request) {
 SandboxedCodeRunner::SandboxedCodeRunner(DockerSandbox sandbox, const SandboxConfiguration& configuration,
                                          const std::string& language)
     : sandbox_(std::move(sandbox)), configuration_(configuration) {
-  const auto named = [&](const auto& each) { return same_name(each.first, language); };
+  const auto named = [&](const auto& each) { return same_word(each.first, language); };
   const auto found = std::ranges::find_if(configuration_.language_configs, named);
   if (found == configuration_.language_configs.end()) throw UnsupportedLanguageException(language);
   language_ = found->first;

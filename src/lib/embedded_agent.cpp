@@ -10,6 +10,7 @@
 
 #include "core/embedded_file.hpp"
 #include "core/ids.hpp"
+#include "core/text.hpp"
 #include "core/unique_fd.hpp"
 
 CLOCHE_EMBED_FILE(embedded_agent, CLOCHE_AGENT_BINARY);
@@ -22,13 +23,7 @@ std::string sha256_hex(std::string_view bytes) {
   unsigned char digest[EVP_MAX_MD_SIZE];
   unsigned int size = 0;
   EVP_Digest(bytes.data(), bytes.size(), digest, &size, EVP_sha256(), nullptr);
-  static constexpr char digits[] = "0123456789abcdef";
-  std::string hex;
-  for (unsigned int i = 0; i < size; ++i) {
-    hex += digits[digest[i] >> 4];
-    hex += digits[digest[i] & 15];
-  }
-  return hex;
+  return to_hex({reinterpret_cast<const char*>(digest), size});
 }
 
 bool is_complete(const std::string& path, std::size_t size) {

@@ -149,7 +149,7 @@ void follow(http::Request& request, unsigned status) {
   request.method = "GET";
   request.body.clear();
   std::erase_if(request.fields, [](const auto& field) {
-    return http::same_word(field.first, "Content-Type") || http::same_word(field.first, "Content-Length");
+    return same_word(field.first, "Content-Type") || same_word(field.first, "Content-Length");
   });
 }
 

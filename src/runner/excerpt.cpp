@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdint>
 
+#include "core/text.hpp"
+
 namespace cloche::runner {
 
 namespace {
@@ -30,9 +32,8 @@ std::size_t character_length(std::string_view text) {
 }
 
 void append_escaped(std::string& to, char c) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  const auto byte = static_cast<std::uint8_t>(c);
-  to.append("\\x").append(1, digits[byte >> 4]).append(1, digits[byte & 0xf]);
+  to += "\\x";
+  append_hex(to, static_cast<unsigned char>(c));
 }
 
 bool is_control(char c) { return static_cast<std::uint8_t>(c) < 0x20 || c == 0x7f; }

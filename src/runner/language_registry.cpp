@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "config/text.hpp"
+#include "core/text.hpp"
 #include "runner/language.hpp"
 #include "runner/language_section.hpp"
 #include "runner/languages_text.hpp"
@@ -12,12 +13,6 @@
 namespace cloche {
 
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), [](unsigned char c) { return std::tolower(c); });
-  return result;
-}
 
 using Languages = std::map<std::string, Language>;
 

@@ -5,6 +5,7 @@
 
 #include "config/profile_section.hpp"
 #include "config/text.hpp"
+#include "core/text.hpp"
 #include "runner/language.hpp"
 #include "sandbox/limits.hpp"
 
@@ -70,7 +71,7 @@ void read_names(Section& section, Language& language) {
   section.text("title", language.title);
   section.texts("aliases", language.aliases);
   for (std::string& alias : language.aliases) {
-    std::ranges::transform(alias, alias.begin(), [](unsigned char c) { return std::tolower(c); });
+    alias = lower(alias);
     if (!is_language_name(alias)) section.refuse("aliases", config::shown(alias) + " is not a valid language name");
   }
   section.text("profile", language.profile, "the name of a profile", config::is_profile_name);

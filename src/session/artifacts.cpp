@@ -6,6 +6,7 @@
 #include <array>
 #include <memory>
 
+#include "core/text.hpp"
 #include "session/run_directory.hpp"
 
 namespace cloche::session {
@@ -35,13 +36,7 @@ class Reading {
     std::array<unsigned char, EVP_MAX_MD_SIZE> sum{};
     unsigned int length = 0;
     EVP_DigestFinal_ex(digest_.get(), sum.data(), &length);
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string text;
-    for (const unsigned char byte : std::string_view(reinterpret_cast<const char*>(sum.data()), length)) {
-      text += digits[byte >> 4U];
-      text += digits[byte & 0xfU];
-    }
-    return text;
+    return to_hex({reinterpret_cast<const char*>(sum.data()), length});
   }
 
  private:

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/text.hpp"
 #include "core/utf8.hpp"
 #include "session/artifacts.hpp"
 
@@ -112,12 +113,6 @@ constexpr Named binary_names[] = {
     {".pkl", "application/x-pickle"},
     {".pickle", "application/x-pickle"},
 };
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), [](unsigned char c) { return std::tolower(c); });
-  return result;
-}
 
 template <std::size_t size>
 std::optional<std::string_view> by_name(const Named (&table)[size], std::string_view name) {

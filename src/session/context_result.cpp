@@ -4,6 +4,7 @@
 #include <csignal>
 
 #include "auth/names.hpp"
+#include "core/text.hpp"
 #include "runner/verdict.hpp"
 
 namespace cloche::session {
@@ -84,13 +85,6 @@ std::string one_line(const CellError& error) {
     line += "...";
   }
   return line;
-}
-
-std::string lower(std::string_view text) {
-  std::string lowered(text);
-  std::ranges::transform(lowered, lowered.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
-  return lowered;
 }
 
 }  // namespace

@@ -6,7 +6,7 @@ namespace cloche::session {
 
 namespace {
 
-constexpr const char* steps[] = {
+constexpr const char* schema_steps[] = {
     "CREATE TABLE sessions ("
     " tenant TEXT NOT NULL,"
     " id TEXT NOT NULL,"
@@ -26,7 +26,7 @@ constexpr const char* steps[] = {
     " put_aside INTEGER NOT NULL"  // seconds since the epoch
     ") STRICT"};
 
-constexpr Database::Schema schema{.name = "sessions", .steps = steps};
+constexpr Database::Schema schema{.name = "sessions", .steps = schema_steps};
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "agent/files/utf8.hpp"
+#include "core/text.hpp"
 
 namespace cloche::agent {
 
@@ -19,7 +20,6 @@ Error worded(ErrorCode code, std::string_view where, std::string_view words) {
 }  // namespace
 
 std::string shown(std::string_view name) {
-  static constexpr char digits[] = "0123456789abcdef";
   std::string out;
   // The end of a path says more than its beginning.
   if (name.size() > most_shown) {
@@ -29,10 +29,8 @@ std::string shown(std::string_view name) {
   while (!name.empty()) {
     const Character character = first_character(name);
     if (character.code < 0x20 || character.code == 0x7f || character.code >= invalid_byte) {
-      const auto byte = static_cast<unsigned char>(name.front());
       out += "\\x";
-      out += digits[byte >> 4];
-      out += digits[byte & 0xf];
+      append_hex(out, static_cast<unsigned char>(name.front()));
     } else {
       out += name.substr(0, character.length);
     }

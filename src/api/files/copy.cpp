@@ -24,7 +24,7 @@ enum class BodyForm { json, tar };
 Result<BodyForm> form_of(http::Exchange& exchange) {
   std::string_view type = exchange.field("Content-Type");
   type = http::without_blanks_around(type.substr(0, type.find(';')));
-  if (http::same_word(type, "application/x-tar") || http::same_word(type, "application/tar")) return BodyForm::tar;
+  if (same_word(type, "application/x-tar") || same_word(type, "application/tar")) return BodyForm::tar;
   if (http::check_json_type(exchange.field("Content-Type"))) return BodyForm::json;
   std::string why = "the body must be application/json or application/x-tar (uncompressed)";
   exchange.reject_body(415, why);

@@ -92,7 +92,7 @@ bool wants_raw_bytes(const http::Exchange& exchange) {
     const auto comma = std::min(accept.find(','), accept.size());
     const std::string_view range = accept.substr(0, comma);
     const auto type = http::without_blanks_around(range.substr(0, range.find(';')));
-    if (http::same_word(type, "application/octet-stream")) return true;
+    if (same_word(type, "application/octet-stream")) return true;
     accept.remove_prefix(std::min(comma + 1, accept.size()));
   }
   return false;

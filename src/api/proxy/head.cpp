@@ -105,13 +105,13 @@ constexpr std::array<std::string_view, 6> never_passed_back_families{"X-Accel-",
 
 template <std::size_t N>
 bool is_one_of(const std::array<std::string_view, N>& names, std::string_view name) {
-  return std::ranges::any_of(names, [&](std::string_view each) { return http::same_word(each, name); });
+  return std::ranges::any_of(names, [&](std::string_view each) { return same_word(each, name); });
 }
 
 template <std::size_t N>
 bool is_of(const std::array<std::string_view, N>& families, std::string_view name) {
   return std::ranges::any_of(families, [&](std::string_view family) {
-    return name.size() > family.size() && http::same_word(name.substr(0, family.size()), family);
+    return name.size() > family.size() && same_word(name.substr(0, family.size()), family);
   });
 }
 
@@ -165,11 +165,11 @@ Result<http::Fields> proxied_answer_fields(const http::Fields& fields, const Pro
   std::size_t locations = 0;
   for (const auto& [name, value] : http::without_hop_by_hop(fields)) {
     if (!http::is_token(name) || !http::is_field_value(value)) continue;
-    if (http::same_word(name, "Location")) {
+    if (same_word(name, "Location")) {
       if (++locations > 1) return fail(ErrorCode::protocol, "its response has more than one Location header");
       CLOCHE_TRY(std::string location, proxied_url(value, place));
       passed.emplace_back(name, std::move(location));
-    } else if (http::same_word(name, "Content-Location")) {
+    } else if (same_word(name, "Content-Location")) {
       if (auto location = proxied_url(value, place)) passed.emplace_back(name, *std::move(location));
     } else if (is_passed_back(name)) {
       passed.emplace_back(name, value);

@@ -22,7 +22,7 @@ bool is_slash(char c) { return c == '/' || c == '\\'; }
 
 int hex_value(char c) {
   if (is_digit(c)) return c - '0';
-  const char low = http::lower(c);
+  const char low = lower(c);
   return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
 }
 
@@ -44,7 +44,7 @@ std::string percent_decoded(std::string_view text) {
 // One number of an IPv4 address: decimal, octal with a leading 0, hexadecimal with 0x.
 std::optional<std::uint64_t> ipv4_number(std::string_view text) {
   int base = 10;
-  if (text.size() >= 2 && text[0] == '0' && http::lower(text[1]) == 'x') {
+  if (text.size() >= 2 && text[0] == '0' && lower(text[1]) == 'x') {
     text.remove_prefix(2);
     base = 16;
   } else if (text.size() >= 2 && text[0] == '0') {
@@ -122,7 +122,7 @@ Dots dots_of(std::string_view segment) {
   std::string plain;
   for (std::size_t i = 0; i < segment.size(); ++i) {
     const bool encoded =
-        segment[i] == '%' && i + 2 < segment.size() && segment[i + 1] == '2' && http::lower(segment[i + 2]) == 'e';
+        segment[i] == '%' && i + 2 < segment.size() && segment[i + 1] == '2' && lower(segment[i + 2]) == 'e';
     plain += encoded ? '.' : segment[i];
     if (encoded) i += 2;
   }
@@ -169,10 +169,10 @@ Result<std::string> placed(std::string_view path, std::string_view rest, const P
   return placed + std::string(rest);
 }
 
-std::uint16_t default_port(std::string_view scheme) { return http::same_word(scheme, "https") ? 443 : 80; }
+std::uint16_t default_port(std::string_view scheme) { return same_word(scheme, "https") ? 443 : 80; }
 
 bool is_own_server(const HostPort& at, std::string_view scheme, const ProxyPlace& place) {
-  if (!is_this_machine(at.host) || http::same_word(scheme, "https")) return false;
+  if (!is_this_machine(at.host) || same_word(scheme, "https")) return false;
   return (at.port == 0 ? 80 : at.port) == place.port;
 }
 
@@ -259,7 +259,7 @@ std::vector<std::string> forwarded_hosts(std::string_view field) {
   std::ranges::replace(text, ',', ';');
   for (std::string_view part : split(text, ';')) {
     part = http::without_blanks_around(part);
-    if (part.size() < 5 || !http::same_word(part.substr(0, 5), "host=")) continue;
+    if (part.size() < 5 || !same_word(part.substr(0, 5), "host=")) continue;
     std::string host(part.substr(5));
     std::erase(host, '"');
     hosts.push_back(std::move(host));
@@ -283,8 +283,7 @@ Result<HostPort> parse_authority(std::string_view text) {
     port = text.substr(end + 1);
   } else {
     const auto colon = std::min(text.find(':'), text.size());
-    std::string host(text.substr(0, colon));
-    std::ranges::transform(host, host.begin(), http::lower);
+    std::string host = lower(text.substr(0, colon));
     CLOCHE_TRY(at.host, canonical_host(std::move(host)));
     port = text.substr(colon);
   }
@@ -304,11 +303,11 @@ std::vector<HostPort> names_of_service(const http::Fields& request, const http::
     if (auto name = parse_authority(text)) names.push_back(*std::move(name));
   };
   for (const auto& [name, value] : request) {
-    if (http::same_word(name, "Host")) add(value);
-    if (http::same_word(name, "X-Forwarded-Host")) {
+    if (same_word(name, "Host")) add(value);
+    if (same_word(name, "X-Forwarded-Host")) {
       for (const std::string_view each : split(value, ',')) add(first_of_list(each));
     }
-    if (http::same_word(name, "Forwarded")) {
+    if (same_word(name, "Forwarded")) {
       for (const std::string& each : forwarded_hosts(value)) add(each);
     }
   }
@@ -326,7 +325,7 @@ Result<std::string> proxied_url(std::string_view given, const ProxyPlace& place)
   std::string url = without_noise(given);
   const std::string_view scheme = scheme_of(url);
   if (scheme.empty()) return relative(std::move(url), place);
-  const bool is_http = http::same_word(scheme, "http") || http::same_word(scheme, "https");
+  const bool is_http = same_word(scheme, "http") || same_word(scheme, "https");
   if (!is_http) return url;
   const std::string_view text = std::string_view(url).substr(scheme.size() + 1);
   // With fewer, more or different slashes, clients disagree whether this is a host or a path.

@@ -43,9 +43,9 @@ Task<Status> send_all(const Call& call, http::EventStream& stream, session::RunR
       co_return co_await stream.send(std::move(last));
     }
     std::optional<session::RunEvent> event;
-    const auto first = co_await first_of(next_event(reader, event), call.exchange.wait_until_server_stops(),
+    const auto ended = co_await first_of(next_event(reader, event), call.exchange.wait_until_server_stops(),
                                          auth_check.wait_until_due());
-    if (!event && first.index() == 2) continue;
+    if (!event && ended.index() == 2) continue;
     if (!event) co_return Status{};
     fault_point<"service.events">();
     http::ServerEvent told = to_server_event(reader.run(), place, *event);
@@ -71,7 +71,7 @@ bool accepts(const http::Exchange& exchange, std::string_view type) {
   while (!accept.empty()) {
     const auto comma = std::min(accept.find(','), accept.size());
     const std::string_view range = accept.substr(0, comma);
-    if (http::same_word(http::without_blanks_around(range.substr(0, range.find(';'))), type)) return true;
+    if (same_word(http::without_blanks_around(range.substr(0, range.find(';'))), type)) return true;
     accept.remove_prefix(std::min(comma + 1, accept.size()));
   }
   return false;

@@ -8,6 +8,7 @@
 #include <new>
 #include <vector>
 
+#include "core/text.hpp"
 #include "core/unique_fd.hpp"
 
 namespace cloche::oci {
@@ -33,14 +34,7 @@ std::string Sha256::hex() {
   unsigned char digest[EVP_MAX_MD_SIZE];
   unsigned int size = 0;
   if (EVP_DigestFinal_ex(state_->context, digest, &size) != 1) throw std::bad_alloc();
-  static constexpr char digits[] = "0123456789abcdef";
-  std::string text;
-  text.reserve(2 * size);
-  for (unsigned int i = 0; i < size; ++i) {
-    text += digits[digest[i] >> 4];
-    text += digits[digest[i] & 15];
-  }
-  return text;
+  return to_hex({reinterpret_cast<const char*>(digest), size});
 }
 
 std::string sha256_of(std::string_view bytes) {

@@ -46,8 +46,7 @@ Task<Result<std::unique_ptr<WebSocket>>> WebSocket::open(Service& service, std::
   request.fields.emplace_back("Sec-WebSocket-Key", key);
   std::string protocol = "websocket";
   CLOCHE_CO_TRY(http::Upgrade upgrade, co_await service.upgrade(std::move(request), std::move(protocol), deadline));
-  const bool agreed = upgrade.response.status == 101 &&
-                      http::same_word(upgrade.response.field("Upgrade"), "websocket") &&
+  const bool agreed = upgrade.response.status == 101 && same_word(upgrade.response.field("Upgrade"), "websocket") &&
                       upgrade.response.field("Sec-WebSocket-Accept") == websocket_accept(key);
   if (!agreed)
     co_return fail(ErrorCode::protocol, service.place() + " does not support WebSocket; is it a Cloche service?");
