@@ -303,6 +303,7 @@ Task<Status> Runs::find_orphans(std::shared_ptr<Session> session, Deadline deadl
 }
 
 Task<> Runs::remove_orphans() {
+  fault_point<"run.recover.remove">();
   const auto sandbox = session_.lease().shared();
   auto files = sandbox->files();
   for (const std::string& directory : std::exchange(orphan_directories_, {})) {

@@ -179,6 +179,27 @@ TEST_P(ThrowingSteps, NoMemoryTwiceInARow_CostsOnlyWhatItWasPartOf) {
   throw_at_each_point([](const std::string& point) { return point + ":1=bad_alloc," + point + ":2=bad_alloc"; });
 }
 
+// As a caller does that goes away while what earlier runs left is removed.
+TEST_P(ThrowingSteps, RecoveryOfRunsThatIsCutOff_FindsNoRunTwice) {
+  in_store([](pool::Manager&, SessionStore& store) -> Task<> {
+    auto used = co_await store.use(tenant(), "s1", soon());
+    EXPECT_TRUE(used);
+    if (!used) co_return;
+    SessionUse use = std::move(*used);
+    auto ran = co_await run_in_background(use);
+    EXPECT_TRUE(ran);
+    Runs next(*use);  // as the next process has it
+    (void)faults::set_faults("run.recover.remove=throw");
+    auto work = [&] { return next.recover(use.shared(), soon()); };
+    auto cut_off = co_await guarded("recover", work);
+    EXPECT_FALSE(cut_off);
+    auto again = co_await guarded("recover", work);
+    EXPECT_TRUE(again);
+    EXPECT_EQ(next.list().size(), 1u);
+    co_await next.close();
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, ThrowingSteps, testing::Values(Target{"fake", ""}),
                          [](const auto& info) { return info.param.name(); });
 
