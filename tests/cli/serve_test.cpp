@@ -144,7 +144,10 @@ TEST_F(CliServe, WhatItCannotBe_IsRefusedAtTheStart) {
     std::pair<const char*, const char*> variable;
     const char* error;
   } cases[] = {
-      {"server: {auth: none}\n", {"--listen", "0.0.0.0:0"}, {"PATH", "/bin"}, "without tokens the service may listen only on"},
+      {"server: {auth: none}\n",
+       {"--listen", "0.0.0.0:0"},
+       {"PATH", "/bin"},
+       "without tokens the service may listen only on"},
       {"", {}, {"SANDBOX_GPU_ENABLED", "true"}, "SANDBOX_GPU_ENABLED is true"},
       {"", {}, {"E2B_API_KEY", "e2b_x"}, "Cloche has no E2B backend"},
       {"", {}, {"SANDBOX_BACKEND", "e2b"}, "Cloche has no e2b backend"},

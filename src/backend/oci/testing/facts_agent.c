@@ -171,21 +171,36 @@ static void answer(char* line) {
   char* rest = strchr(line, ' ');
   if (rest != NULL) *rest++ = '\0';
   if (rest == NULL) rest = line + strlen(line);
-  if (strcmp(line, "echo") == 0) printf("%s\n", rest);
-  else if (strcmp(line, "cat") == 0) show_file(rest);
-  else if (strcmp(line, "list") == 0) list_directory(rest);
-  else if (strcmp(line, "stat") == 0) stat_path(rest);
-  else if (strcmp(line, "write") == 0) write_path(rest);
-  else if (strcmp(line, "fill") == 0) fill(rest);
-  else if (strcmp(line, "net") == 0) list_network();
-  else if (strcmp(line, "thread") == 0) start_thread();
-  else if (strcmp(line, "eat") == 0) eat((size_t)atol(rest));
-  else if (strcmp(line, "forks") == 0) fork_many(atoi(rest));
-  else if (strcmp(line, "burn") == 0) burn(atoi(rest));
-  else if (strcmp(line, "quit") == 0) _exit(0);
+  if (strcmp(line, "echo") == 0)
+    printf("%s\n", rest);
+  else if (strcmp(line, "cat") == 0)
+    show_file(rest);
+  else if (strcmp(line, "list") == 0)
+    list_directory(rest);
+  else if (strcmp(line, "stat") == 0)
+    stat_path(rest);
+  else if (strcmp(line, "write") == 0)
+    write_path(rest);
+  else if (strcmp(line, "fill") == 0)
+    fill(rest);
+  else if (strcmp(line, "net") == 0)
+    list_network();
+  else if (strcmp(line, "thread") == 0)
+    start_thread();
+  else if (strcmp(line, "eat") == 0)
+    eat((size_t)atol(rest));
+  else if (strcmp(line, "forks") == 0)
+    fork_many(atoi(rest));
+  else if (strcmp(line, "burn") == 0)
+    burn(atoi(rest));
+  else if (strcmp(line, "quit") == 0)
+    _exit(0);
   else if (strcmp(line, "open") == 0) {
     const int fd = open(rest, O_RDONLY);
-    if (fd < 0) say_error(); else printf("ok\n");
+    if (fd < 0)
+      say_error();
+    else
+      printf("ok\n");
     if (fd >= 0) close(fd);
   } else if (strcmp(line, "host") == 0) {
     char name[256] = "";
@@ -194,7 +209,10 @@ static void answer(char* line) {
   } else if (strcmp(line, "call") == 0) {
     errno = 0;
     const long result = syscall(atol(rest), 0L, 0L, 0L, 0L, 0L, 0L);
-    if (result < 0) say_error(); else printf("ok\n");
+    if (result < 0)
+      say_error();
+    else
+      printf("ok\n");
   } else if (strcmp(line, "as") == 0) {
     // as UID COMMAND: the same, as a program would do it.
     char* command = strchr(rest, ' ');
@@ -202,13 +220,16 @@ static void answer(char* line) {
     fflush(stdout);
     const pid_t child = fork();
     if (child == 0) {
-      if (setgid(uid) != 0 || setuid(uid) != 0) say_error();
-      else if (command != NULL) answer(command + 1);
+      if (setgid(uid) != 0 || setuid(uid) != 0)
+        say_error();
+      else if (command != NULL)
+        answer(command + 1);
       fflush(stdout);
       _exit(0);
     }
     waitpid(child, NULL, 0);
-  } else printf("unknown\n");
+  } else
+    printf("unknown\n");
 }
 
 int main(int argc, char** argv) {

@@ -112,8 +112,8 @@ std::string Workbench::ask(Enclosure& enclosure, const std::string& command) {
 
 namespace {
 
-// Whether one of the mounts shows something from below the path, as a sandbox's root does. A mount *at* a place below it
-// says nothing: tests that run beside this one have it in their own copies of the host's mounts.
+// Whether one of the mounts shows something from below the path, as a sandbox's root does. A mount *at* a place below
+// it says nothing: tests that run beside this one have it in their own copies of the host's mounts.
 bool shows_part_of(const std::string& mountinfo, const std::string& path) {
   std::istringstream lines(mountinfo);
   for (std::string line; std::getline(lines, line);) {
