@@ -1,4 +1,5 @@
-# The Debian 12 mirror of this machine, in the form that mmdebstrap expects. Sourced, never run.
+# The Debian 12 mirror of this machine, in the form that mmdebstrap expects, and what packages need from it. Sourced,
+# never run.
 # shellcheck shell=bash
 
 KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
@@ -32,4 +33,13 @@ debootstrap_into() {
   else
     mmdebstrap "${options[@]}"  # from Debian's default mirror
   fi
+}
+
+# Names of the packages that these depend on, without these themselves. Usage: dependencies_of PACKAGE.deb...
+dependencies_of() {
+  local own package
+  own=$(for package; do dpkg-deb -f "$package" Package; done)
+  for package; do
+    dpkg-deb -f "$package" Depends | tr ',' '\n' | sed 's/^ *//; s/[ (|].*//; /^$/d'
+  done | sort -u | grep -vxF "$own"
 }

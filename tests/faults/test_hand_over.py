@@ -44,7 +44,8 @@ def test_told_to_hand_over__answers_what_is_in_flight_and_the_next_has_the_sessi
     assert server.sandbox_of("s") == sandbox
     assert server.read("s", "file")["content"] == "of the first"
     runs = server.call("GET", "/sessions/default/s/runs")["runs"]
-    assert [(run["run_id"], run["state"]) for run in runs if run["background"]] == [(started["run_id"], "running")], runs
+    states = [(run["run_id"], run["state"]) for run in runs if run["background"]]
+    assert states == [(started["run_id"], "running")], runs
     assert server.end_session("s").status == 200
 
 
