@@ -44,8 +44,9 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_CLOCHE_PACKAGE_NAME cloche)
 set(CPACK_DEBIAN_CLOCHE_PACKAGE_SECTION admin)
 set(CPACK_DEBIAN_CLOCHE_DESCRIPTION "Run untrusted code in pre-warmed sandboxes
-Cloche runs untrusted code and reports exactly how each run ended. This package has the program, the agent that runs \
-inside sandboxes, and the service.")
+Cloche runs untrusted code and reports exactly how each run ended.
+This package has the program, the agent that runs inside sandboxes,
+and the service.")
 set(CPACK_DEBIAN_CLOCHE_PACKAGE_RECOMMENDS "runsc | crun | runc, python3")
 set(CPACK_DEBIAN_CLOCHE_PACKAGE_SUGGESTS "mmdebstrap, docker.io")
 set(CPACK_DEBIAN_CLOCHE_PACKAGE_CONTROL_EXTRA ${deploy}/debian/postinst ${deploy}/debian/prerm ${deploy}/debian/postrm
@@ -54,7 +55,9 @@ set(CPACK_DEBIAN_CLOCHE_PACKAGE_CONTROL_EXTRA ${deploy}/debian/postinst ${deploy
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libcloche${soversion})
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_LIBRARY_DESCRIPTION "Run untrusted code in sandboxes (C++ library)
-The shared library of Cloche, for programs that use sandboxes without a service.")
+The shared library of Cloche, for programs that use sandboxes without
+a service.")
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${deploy}/debian/triggers)
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libcloche-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
