@@ -8,15 +8,13 @@
 #include <iterator>
 
 #include "support/command.hpp"
+#include "support/read_text.hpp"
 
 namespace cloche::testing_support {
 
 namespace {
 
-std::string read_proc(pid_t pid, const char* file) {
-  std::ifstream stream("/proc/" + std::to_string(pid) + "/" + file);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
+std::string read_proc(pid_t pid, const char* file) { return read_text("/proc/" + std::to_string(pid) + "/" + file); }
 
 // The rest of the line of /proc/<pid>/status that begins so.
 std::string status_line(pid_t pid, const std::string& begin) {

@@ -7,6 +7,7 @@
 
 #include "core/task_group.hpp"
 #include "runner/runner.hpp"
+#include "support/read_text.hpp"
 
 namespace cloche {
 
@@ -37,8 +38,7 @@ pid_t find_first_process_beside(const std::string& marker) {
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     const std::string pid = entry.path().filename();
     if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
-    std::ifstream file(entry.path() / "cmdline", std::ios::binary);
-    const std::string line{std::istreambuf_iterator<char>(file), {}};
+    const std::string line = testing_support::read_text(entry.path() / "cmdline");
     std::error_code error;
     if (line.find(marker) != std::string::npos) wanted = std::filesystem::read_symlink(entry.path() / "ns/pid", error);
   }

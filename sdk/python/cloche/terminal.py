@@ -136,6 +136,7 @@ class Terminal:
     def close(self) -> None:
         if not self._open:
             return
+        self._open = False  # before the service can answer, so that a reader knows who closed the terminal
         try:
             with self._writing:
                 self._socket.settimeout(CLOSE_SECONDS)
