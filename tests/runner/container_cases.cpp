@@ -104,8 +104,8 @@ Task<Result<AppResponse>> ask(Container& container, std::string method, std::str
   AppRequest request;
   request.method = std::move(method);
   request.endpoint = std::move(endpoint);
-  auto answer = co_await container.make_request(std::move(request));
-  co_return answer;
+  auto response = co_await container.make_request(std::move(request));
+  co_return response;
 }
 
 }  // namespace

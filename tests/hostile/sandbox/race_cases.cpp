@@ -258,7 +258,7 @@ TEST_P(HostileHand, LinksPlantedInTheWorkspace_LeadNobodyOut) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, HostileHand, testing::ValuesIn(walled_targets()),
-                         [](const auto& info) { return info.param.name(); });
+                         [](const auto& target) { return target.param.name(); });
 
 // The same programs against a server that opens by name, opens all it finds, lists by lines and walks by path.
 class WeakenedHand : public testing::TestWithParam<Attack> {};
@@ -279,6 +279,6 @@ INSTANTIATE_TEST_SUITE_P(
         Attack{.name = "Links", .argv = {"files/links.py"}, .weak = {.naive = "follows"}},
         Attack{.name = "Names", .argv = {"files/names.py"}, .weak = {.naive = "by_lines"}},
         Attack{.name = "DeepTree", .argv = {"files/deep"}, .weak = {.naive = "by_path"}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& attack) { return attack.param.name; });
 
 }  // namespace cloche::hostile
