@@ -29,6 +29,17 @@ def runs(client):
     client.bad("bash", 400, json={"session_id": "s1", "command": "true", "what": 1})
 
 
+def joined(events):
+    """Output that is read later comes in fewer pieces: pieces of one stream become one, with the id of the last."""
+    all_joined = []
+    for name, place, data in events:
+        if all_joined and name == all_joined[-1][0] and set(data) == set(all_joined[-1][2]) == {"text"}:
+            all_joined[-1] = (name, place, {"text": all_joined[-1][2]["text"] + data["text"]})
+        else:
+            all_joined.append((name, place, data))
+    return all_joined
+
+
 def streams(client):
     request = {"session_id": "s1", "command": "echo one; echo two >&2; echo x > streamed; echo three"}
     as_events = {"Accept": "text/event-stream"}
@@ -39,12 +50,12 @@ def streams(client):
     assert {"run", "stdout", "stderr", "artifact", "result"} == {name for name, _, _ in events}, events
     seen = events[2][1]
     again = client.check_events(client.good("bash", json=request, headers=as_events | {"Last-Event-ID": seen}))
-    assert again[1:] == events[3:], (events, again)
+    assert joined(again[1:]) == joined(events[3:]), (events, again)
     run = {**SESSION, "run": events[0][2]["run_id"]}
     followed = client.check_events(client.good("followRun", path=run))
-    assert followed == events, (events, followed)
+    assert joined(followed) == joined(events), (events, followed)
     rest = client.check_events(client.good("followRun", path=run, headers={"Last-Event-ID": seen}))
-    assert rest[1:] == events[3:], (events, rest)
+    assert joined(rest[1:]) == joined(events[3:]), (events, rest)
     client.bad("followRun", 400, path=run, headers={"Last-Event-ID": "nonsense"})
     client.bad("followRun", 404, path={**SESSION, "run": "none"})
     client.bad("bash", 400, json=request, headers=as_events | {"Last-Event-ID": "nonsense"})
