@@ -15,7 +15,7 @@ constexpr int read_all = 3;  // SYSLOG_ACTION_READ_ALL: does not change the log
 bool is_log_of_gvisor(std::string_view log) { return log.starts_with("<6>[   0.000000] Starting gVisor..."); }
 
 // The same in the releases of 2022 and 2026, whatever version of Linux they claim to be.
-bool is_version_of_gvisor(std::string_view version) { return version == "#1 SMP Sun Jan 10 15:06:54 PST 2016"; }
+bool is_version_of_gvisor(std::string_view text) { return text == "#1 SMP Sun Jan 10 15:06:54 PST 2016"; }
 
 bool is_gvisor() {
   char log[64];
