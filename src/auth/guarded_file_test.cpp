@@ -11,6 +11,7 @@
 
 #include "auth/testing/scratch.hpp"
 #include "auth/watched_file.hpp"
+#include "support/missing.hpp"
 
 namespace cloche::auth {
 namespace {
@@ -56,7 +57,7 @@ TEST(GuardedFile, OnlyIntact_MayBeReadButNotWrittenByOthers) {
 }
 
 TEST(GuardedFile, OfAnotherUser_IsRefused) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+  if (::geteuid() != 0) CLOCHE_CANNOT_TEST("root", "only root can give files away");
   const ScratchDir dir;
   put_file(dir / "f", "x");
   ASSERT_EQ(::chown((dir / "f").c_str(), 12345, 0), 0);

@@ -1,4 +1,5 @@
 #include "images/process.hpp"
+#include "support/missing.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -87,7 +88,7 @@ TEST(Process, AbandonedWatch_EndsIt) {
 }
 
 TEST(Process, BehindWalls_IsTheFirstProcessThere) {
-  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  if (::geteuid() != 0) CLOCHE_CANNOT_TEST("root", "needs root");
   ProcessSpec spec = shell("echo $$");
   spec.walls = ProcessSpec::Walls::own_processes_and_mounts;
   const auto output = output_of(spec, watch_of(30s));

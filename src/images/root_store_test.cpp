@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "core/ids.hpp"
+#include "support/missing.hpp"
 
 namespace cloche::images {
 namespace {
@@ -60,7 +61,7 @@ TEST_F(RootStoreTest, NewerOne_ReplacesTheOld) {
 }
 
 TEST_F(RootStoreTest, OldOneThatIsMounted_StaysUntilItIsNot) {
-  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  if (::geteuid() != 0) CLOCHE_CANNOT_TEST("root", "needs root");
   ASSERT_TRUE(store_.install(draft_with("one"), "python", "1"));
   const std::string source = fs::canonical(store_.path_of("python") + "/usr");
   const std::string target = state_ + "/seen";

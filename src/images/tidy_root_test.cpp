@@ -10,6 +10,7 @@
 #include <iterator>
 
 #include "core/ids.hpp"
+#include "support/missing.hpp"
 
 namespace cloche::images {
 namespace {
@@ -60,7 +61,7 @@ TEST_F(TidyRoot, LinkOnTheWay_IsNotFollowed) {
 }
 
 TEST_F(TidyRoot, Dropped_IsGoneAndTheRestStays) {
-  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  if (::geteuid() != 0) CLOCHE_CANNOT_TEST("root", "needs root");
   put("/usr/share/doc/a/copyright");
   put("/usr/share/data");
   put("/etc/resolv.conf");
@@ -75,7 +76,7 @@ TEST_F(TidyRoot, Dropped_IsGoneAndTheRestStays) {
 }
 
 TEST_F(TidyRoot, User_IsAddedOnceWithHisDirectories) {
-  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  if (::geteuid() != 0) CLOCHE_CANNOT_TEST("root", "needs root");
   ASSERT_TRUE(tidy_root(root_, {}));
   ASSERT_TRUE(tidy_root(root_, {}));
   EXPECT_EQ(text_of("/etc/passwd"), "root:x:0:0:root:/root:/bin/sh\nsandbox:x:1000:1000:sandbox:/workspace:/bin/sh\n");
@@ -89,7 +90,7 @@ TEST_F(TidyRoot, User_IsAddedOnceWithHisDirectories) {
 }
 
 TEST_F(TidyRoot, SetUidPrograms_LoseTheBit) {
-  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  if (::geteuid() != 0) CLOCHE_CANNOT_TEST("root", "needs root");
   put("/usr/bin/su");
   ASSERT_EQ(::chmod((root_ + "/usr/bin/su").c_str(), 06755), 0);
   ASSERT_TRUE(tidy_root(root_, {}));

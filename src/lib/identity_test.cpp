@@ -14,6 +14,7 @@
 #include "lib/identity_file.hpp"
 #include "lib/instance_dir.hpp"
 #include "lib/owner_registry.hpp"
+#include "support/missing.hpp"
 
 namespace cloche {
 namespace {
@@ -153,7 +154,7 @@ TEST_F(Identities, OwnerWhoseProcessLives_CannotBeAnotherAsWell) {
 class Instances : public Identities {
  protected:
   void SetUp() override {
-    if (::geteuid() != 0) GTEST_SKIP() << "the registry of the host is root's";
+    if (::geteuid() != 0) CLOCHE_CANNOT_TEST("root", "the registry of the host is root's");
     Identities::SetUp();
   }
 };

@@ -90,6 +90,12 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
   };
   class Waiter;
 
+  static Time now() { return Deadline::Clock::now(); }
+  // At least 1, for people.
+  static std::int64_t seconds_until(Time time) {
+    return std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::seconds>(time - now()).count());
+  }
+
   // Does what the policy has decided. Does not throw: failures are reported to the policy.
   void act();
   void carry_out(const Action& action);

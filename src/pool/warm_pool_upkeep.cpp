@@ -14,8 +14,6 @@ constexpr std::chrono::seconds ping_patience{5};
 constexpr std::chrono::seconds claim_patience{1};
 constexpr std::chrono::seconds heard_of_lately{1};
 
-Time now() { return Deadline::Clock::now(); }
-
 }  // namespace
 
 void WarmPool::look_at_idle(Deadline::Clock::duration unheard_for) {

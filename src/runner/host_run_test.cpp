@@ -1,4 +1,5 @@
 #include "runner/host_run.hpp"
+#include "support/missing.hpp"
 
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -35,7 +36,7 @@ TEST(HostRun, Program_RunsInItsDirectoryWithItsInput) {
 }
 
 TEST(HostRun, Root_IsGivenUpFirst) {
-  if (::geteuid() != 0) GTEST_SKIP() << "not root";
+  if (::geteuid() != 0) CLOCHE_CANNOT_TEST("root", "needs root");
   EXPECT_EQ(run({"id", "-u"}).out, "65534\n");
   EXPECT_EQ(run({"id", "-G"}).out, "65534\n");
 }

@@ -10,6 +10,7 @@
 
 #include "support/missing.hpp"
 #include "support/target.hpp"
+#include "support/with_sandbox.hpp"
 
 namespace cloche {
 namespace {
@@ -91,22 +92,7 @@ class ScriptExecutorTest : public testing::Test {
  private:
   Task<> run_in_sandbox(const std::function<Task<>(LiveSandbox&)>& body) {
     SandboxSpec spec = testing_support::spec_for(Target{"fake", ""});
-    auto enclosure = co_await backend_->create(std::move(spec), Deadline::after(60s));
-    EXPECT_TRUE(enclosure) << enclosure.error().message;
-    if (!enclosure) co_return;
-    auto made = co_await LiveSandbox::open(std::move(*enclosure), Greeting::fresh, Deadline::after(60s));
-    EXPECT_TRUE(made) << made.error().message;
-    if (!made) co_return;
-    const auto sandbox = std::move(*made);
-    std::exception_ptr thrown;
-    try {
-      co_await body(*sandbox);
-    } catch (...) {
-      thrown = std::current_exception();
-    }
-    auto destroyed = co_await sandbox->destroy(Deadline::after(60s));
-    EXPECT_TRUE(destroyed) << destroyed.error().message;
-    if (thrown) std::rethrow_exception(thrown);
+    co_await testing_support::with_sandbox(*backend_, std::move(spec), body);
   }
 };
 

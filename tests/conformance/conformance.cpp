@@ -1,6 +1,7 @@
 #include "conformance/conformance.hpp"
 
 #include "core/ids.hpp"
+#include "support/with_sandbox.hpp"
 
 namespace cloche {
 
@@ -40,26 +41,11 @@ void Conformance::run(std::function<Task<>()> body) {
 }
 
 Task<Result<std::unique_ptr<LiveSandbox>>> Conformance::create(SandboxSpec spec) {
-  auto enclosure = co_await backend_->create(std::move(spec), Deadline::after(120s));
-  if (!enclosure) co_return fail(std::move(enclosure).error());
-  auto sandbox = co_await LiveSandbox::open(std::move(*enclosure), Greeting::fresh, Deadline::after(60s));
-  co_return sandbox;
+  return testing_support::create_sandbox(*backend_, std::move(spec));
 }
 
 Task<> Conformance::with_sandbox(SandboxSpec spec, std::function<Task<>(LiveSandbox&)> body) {
-  auto made = co_await create(std::move(spec));
-  EXPECT_TRUE(made) << made.error().message;
-  if (!made) co_return;
-  const auto sandbox = std::move(*made);
-  std::exception_ptr thrown;
-  try {
-    co_await body(*sandbox);
-  } catch (...) {
-    thrown = std::current_exception();
-  }
-  auto destroyed = co_await sandbox->destroy(Deadline::after(60s));
-  EXPECT_TRUE(destroyed) << destroyed.error().message;
-  if (thrown) std::rethrow_exception(thrown);
+  return testing_support::with_sandbox(*backend_, std::move(spec), std::move(body));
 }
 
 void Conformance::in_sandbox(SandboxSpec spec, std::function<Task<>(LiveSandbox&)> body) {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "agent/files/file_tester.hpp"
+#include "support/missing.hpp"
 
 namespace cloche::agent::testing {
 namespace {
@@ -106,7 +107,7 @@ TEST_F(ChangesTest, DeepTree_IsCutAndSaid) {
 }
 
 TEST_F(ChangesTest, UnreadableDirectory_IsSkippedAndCounted) {
-  if (!is_root()) GTEST_SKIP() << "needs root, to be another user";
+  if (!is_root()) CLOCHE_CANNOT_TEST("root", "only root can act as another user");
   const std::int64_t moment = mark();
   make("closed");
   put("closed/f");

@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include "agent/files/file_tester.hpp"
+#include "support/missing.hpp"
 
 namespace cloche::agent::testing {
 namespace {
@@ -91,7 +92,7 @@ TEST_F(ListTest, PathsOfAbsurdLength_AreCutAndSaid) {
 }
 
 TEST_F(ListTest, UnreadableDirectoryBelow_IsSkippedAndCounted) {
-  if (!is_root()) GTEST_SKIP() << "needs root, to be another user";
+  if (!is_root()) CLOCHE_CANNOT_TEST("root", "only root can act as another user");
   make("d/closed");
   put("d/f");
   ::chmod(at("d/closed").c_str(), 0);

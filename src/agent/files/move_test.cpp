@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "agent/files/file_tester.hpp"
+#include "support/missing.hpp"
 
 namespace cloche::agent::testing {
 namespace {
@@ -124,7 +125,7 @@ class MoveAcrossTest : public MoveTest {
   void SetUp() override {
     make("disk");
     disk_ = std::make_unique<SmallDisk>(at("disk"), "size=256k,mode=0777");
-    if (!disk_->ok()) GTEST_SKIP() << "needs the right to mount";
+    if (!disk_->ok()) CLOCHE_CANNOT_TEST("mounts", "a file system cannot be mounted here");
   }
   std::unique_ptr<SmallDisk> disk_;
 };

@@ -5,6 +5,7 @@
 
 #include "agent/files/file_tester.hpp"
 #include "core/unique_fd.hpp"
+#include "support/missing.hpp"
 
 namespace cloche::agent::testing {
 namespace {
@@ -88,7 +89,7 @@ TEST_P(RemoveTest, WideTree_IsRemoved) {
 }
 
 TEST_P(RemoveTest, DirectoriesWithoutRights_AreRemovedByTheirOwner) {
-  if (!is_root()) GTEST_SKIP() << "needs root, to be another user";
+  if (!is_root()) CLOCHE_CANNOT_TEST("root", "only root can act as another user");
   make("d/closed/below");
   make("d/readonly");
   make("d/blind");
@@ -106,7 +107,7 @@ TEST_P(RemoveTest, DirectoriesWithoutRights_AreRemovedByTheirOwner) {
 }
 
 TEST_P(RemoveTest, WhatBelongsToAnother_StaysAndIsSaid) {
-  if (!is_root()) GTEST_SKIP() << "needs root, to be another user";
+  if (!is_root()) CLOCHE_CANNOT_TEST("root", "only root can act as another user");
   make("d/theirs");
   put("d/theirs/f");
   put("d/mine");
@@ -120,7 +121,7 @@ TEST_P(RemoveTest, OtherMountBelow_IsLeftAlone) {
   make("d/disk");
   put("d/f");
   const SmallDisk disk(at("d/disk"), "size=64k");
-  if (!disk.ok()) GTEST_SKIP() << "needs the right to mount";
+  if (!disk.ok()) CLOCHE_CANNOT_TEST("mounts", "a file system cannot be mounted here");
   put("d/disk/kept");
   EXPECT_THAT(run(all("d")).status, FailsSaying(ErrorCode::permission_denied, "mount point"));
   EXPECT_TRUE(exists("d/disk/kept"));

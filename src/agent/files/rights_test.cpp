@@ -4,6 +4,7 @@
 
 #include "agent/files/file_tester.hpp"
 #include "agent/files/tar_bytes.hpp"
+#include "support/missing.hpp"
 
 namespace cloche::agent::testing {
 namespace {
@@ -14,7 +15,7 @@ using wire::FileOp;
 class RightsTest : public BothWays {
  protected:
   void SetUp() override {
-    if (!is_root()) GTEST_SKIP() << "needs root, to be another user";
+    if (!is_root()) CLOCHE_CANNOT_TEST("root", "only root can act as another user");
     make("mine");
     make("theirs");
     put("theirs/secret", "secret");

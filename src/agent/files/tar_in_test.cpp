@@ -9,6 +9,7 @@
 #include "agent/files/file_tester.hpp"
 #include "agent/files/tar_bytes.hpp"
 #include "core/unique_fd.hpp"
+#include "support/missing.hpp"
 
 namespace cloche::agent::testing {
 namespace {
@@ -221,7 +222,7 @@ TEST_P(TarInTest, FileInThePlaceOfAFifo_IsRefused) {
 }
 
 TEST_P(TarInTest, ReadOnlyDirectories_AreFilledAndKeepTheirMode) {
-  if (!is_root()) GTEST_SKIP() << "needs root, to be another user";
+  if (!is_root()) CLOCHE_CANNOT_TEST("root", "only root can act as another user");
   const std::string archive = tar_directory("ro", 0555) + tar_directory("ro/closed", 0) + tar_file("ro/f", "x", 0) +
                               tar_file("other", "x") + tar_file("ro/closed/g", "x") + tar_file("ro/h", "x") + tar_end();
   ASSERT_THAT(run_as_user(request(), archive).status, Succeeds());
@@ -237,7 +238,7 @@ TEST_P(TarInTest, ReadOnlyDirectories_AreFilledAndKeepTheirMode) {
 
 TEST_P(TarInTest, FullDisk_IsSaidAndLeavesNothing) {
   const SmallDisk disk(at("to"), "size=256k");
-  if (!disk.ok()) GTEST_SKIP() << "needs the right to mount";
+  if (!disk.ok()) CLOCHE_CANNOT_TEST("mounts", "a file system cannot be mounted here");
   EXPECT_THAT(unpack(tar_file("a", "x") + tar_file("b", std::string(1 << 20, 'x'))).status,
               FailsSaying(ErrorCode::limit_reached, "no space left"));
   EXPECT_THAT(names("to"), IsEmpty());
@@ -246,7 +247,7 @@ TEST_P(TarInTest, FullDisk_IsSaidAndLeavesNothing) {
 TEST_P(TarInTest, MountInTheWay_ChangesNothing) {
   make("to/disk");
   const SmallDisk disk(at("to/disk"), "size=64k");
-  if (!disk.ok()) GTEST_SKIP() << "needs the right to mount";
+  if (!disk.ok()) CLOCHE_CANNOT_TEST("mounts", "a file system cannot be mounted here");
   EXPECT_THAT(unpack(tar_file("a", "x") + tar_file("disk/f", "x")).status, FailsWith(ErrorCode::invalid_argument));
   EXPECT_THAT(names("to"), ElementsAre("disk"));
 }

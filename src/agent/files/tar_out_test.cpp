@@ -9,6 +9,7 @@
 #include "agent/files/file_tester.hpp"
 #include "agent/files/tar_reader.hpp"
 #include "core/unique_fd.hpp"
+#include "support/missing.hpp"
 
 namespace cloche::agent::testing {
 namespace {
@@ -77,7 +78,7 @@ TEST_F(TarOutTest, EmptyDirectory_IsAnEmptyArchive) {
 }
 
 TEST_F(TarOutTest, WhatCannotBeRead_IsAnError) {
-  if (!is_root()) GTEST_SKIP() << "needs root, to be another user";
+  if (!is_root()) CLOCHE_CANNOT_TEST("root", "only root can act as another user");
   make("d/sub");
   put("d/f", "content");
   ::chmod(at("d/f").c_str(), 0);
@@ -140,7 +141,7 @@ TEST_F(TarOutTest, VeryDeepTree_GoesThereAndBack) {
 
 // Python's tarfile is the other party; each of its formats is read, and it reads ours.
 TEST_F(TarOutTest, OtherPartysArchives_AreUnderstoodBothWays) {
-  if (std::system("python3 -c 'import tarfile' 2>/dev/null") != 0) GTEST_SKIP() << "needs python3";
+  if (std::system("python3 -c 'import tarfile' 2>/dev/null") != 0) CLOCHE_CANNOT_TEST("python3", "needs the module tarfile");
   make("from/d");
   put("from/d/f", "content");
   put("from/" + std::string(120, 'n'), std::string(5000, 'x'));

@@ -12,6 +12,7 @@
 #include "agent/files/cancel.hpp"
 #include "agent/files/file_tester.hpp"
 #include "core/unique_fd.hpp"
+#include "support/missing.hpp"
 
 namespace cloche::agent::testing {
 namespace {
@@ -147,7 +148,7 @@ TEST_P(WriteTest, ThroughLink_TheTargetIsWritten) {
 TEST_P(WriteTest, FullDisk_IsSaidAndLeavesNothing) {
   make("disk");
   const SmallDisk disk(at("disk"), "size=256k");
-  if (!disk.ok()) GTEST_SKIP() << "needs the right to mount";
+  if (!disk.ok()) CLOCHE_CANNOT_TEST("mounts", "a file system cannot be mounted here");
   put("disk/kept", "kept");
   auto request = beneath(FileOp::write, "disk/a/f");
   request.parents = true;
@@ -243,7 +244,7 @@ TEST_P(WriteTest, WithoutProc_WritesAllTheSame) {
     return ::unshare(CLONE_NEWNS) == 0 && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
            ::mount("none", "/proc", "tmpfs", 0, nullptr) == 0;
   };
-  if (!in_child(hide_proc)) GTEST_SKIP() << "needs the right to mount in a namespace of its own";
+  if (!in_child(hide_proc)) CLOCHE_CANNOT_TEST("mounts", "needs the right to mount in a namespace of its own");
   put("old", "old");
   EXPECT_TRUE(in_child([&] {
     return hide_proc() && run(beneath(FileOp::write, "f"), "x").status.has_value() &&

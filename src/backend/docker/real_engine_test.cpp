@@ -13,6 +13,7 @@
 #include "backend/docker/testing/real_engine.hpp"
 #include "core/ids.hpp"
 #include "core/task_group.hpp"
+#include "support/missing.hpp"
 
 namespace cloche::docker {
 namespace {
@@ -34,8 +35,7 @@ class OnEveryRuntime : public RealEngine, public ::testing::WithParamInterface<c
       is_gvisor_ = facts && facts->kernel_of(GetParam()) == Kernel::own;
     });
     if (has_it) return;
-    testing::say_missing(GetParam(), "the engine has no such runtime");
-    GTEST_SKIP() << "the engine has no runtime " << GetParam();
+    CLOCHE_CANNOT_TEST(GetParam(), "the engine has no such runtime");
   }
   SandboxSpec wanted(std::string image = "cloche-test/busybox") { return spec(GetParam(), std::move(image)); }
   bool is_gvisor() const { return is_gvisor_; }
@@ -463,8 +463,7 @@ class OnTlsEngine : public RealEngine {
     const char* host = std::getenv("CLOCHE_TEST_DOCKER_TLS_HOST");
     const char* certificates = std::getenv("CLOCHE_TEST_DOCKER_CERT_PATH");
     if (!host || !certificates) {
-      testing::say_missing("docker-tls", "CLOCHE_TEST_DOCKER_TLS_HOST and CLOCHE_TEST_DOCKER_CERT_PATH name no engine");
-      GTEST_SKIP() << "no engine with TLS";
+      CLOCHE_CANNOT_TEST("docker-tls", "CLOCHE_TEST_DOCKER_TLS_HOST and CLOCHE_TEST_DOCKER_CERT_PATH name no engine");
     }
     RealEngine::SetUp();
     host_ = host;

@@ -11,6 +11,7 @@
 #include "backend/oci/subprocess.hpp"
 #include "backend/oci/testing/workbench.hpp"
 #include "core/ids.hpp"
+#include "support/missing.hpp"
 
 namespace cloche::oci {
 namespace {
@@ -135,7 +136,7 @@ TEST_F(RealCgroup, ManyThatComeAndGo_DoNotDisturbEachOther) {
 // The v2 hierarchy, which a hybrid host has too, though without the controllers.
 TEST(V2Hierarchy, ChildIsBornInsideOrMovesIn_AndIsKilled) {
   const auto layout = parse_cgroup_layout(read_file("/proc/self/mountinfo").value());
-  if (layout.v2() == nullptr) GTEST_SKIP() << "this host has no cgroup v2";
+  if (layout.v2() == nullptr) CLOCHE_CANNOT_TEST("cgroup v2", "the host has none");
   const std::string top = layout.v2()->mount_point;
   const Cgroup cgroup({{CgroupVersion::v2, {}, top, {}, top + "/cloche/test-v2-" + random_hex(4) + "/one"}}, {});
   ASSERT_TRUE(cgroup.create());

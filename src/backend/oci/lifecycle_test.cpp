@@ -22,6 +22,7 @@
 #include "backend/oci/testing/workbench.hpp"
 #include "core/event.hpp"
 #include "core/ids.hpp"
+#include "support/missing.hpp"
 
 namespace cloche::oci {
 namespace {
@@ -135,10 +136,7 @@ class Frozen {
 };
 
 TEST_P(Lifecycle, SandboxThatCannotBeRemoved_CostsNoOtherAndIsRemovedLater) {
-  if (!Frozen::can_be_had()) {
-    note_missing("freezer");
-    GTEST_SKIP() << "this host has no freezer of cgroup v1";
-  }
+  if (!Frozen::can_be_had()) CLOCHE_CANNOT_TEST("freezer", "the host has no freezer of cgroup v1");
   Workbench bench;
   auto backend = bench.backend();
   // The ids are random: one of three that live is met before the one that resists, or after it.

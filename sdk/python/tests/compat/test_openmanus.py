@@ -7,6 +7,7 @@ import tempfile
 import time
 
 import pytest
+from support import need_backend
 
 from cloche.compat.openmanus import (SANDBOX_CLIENT, AsyncDockerizedTerminal, BaseSandboxClient, DockerSandbox,
                                      LocalSandboxClient, SandboxError, SandboxManager, SandboxResourceError,
@@ -275,10 +276,10 @@ class TestFiles:
         assert not pathlib.Path(host, "b").exists()
 
 
-@pytest.mark.skipif(not os.environ.get("CLOCHE_TEST_DOCKER_HOST"), reason="there is no Docker engine for tests")
 class TestOnDocker:
     @in_a_loop
     async def test_a_private_service_uses_the_engine(self, service, monkeypatch):
+        need_backend("docker", "openmanus")
         monkeypatch.delenv("CLOCHE_URL", raising=False)
         monkeypatch.setenv("CLOCHE_BACKEND", "docker")
         monkeypatch.setenv("DOCKER_HOST", os.environ["CLOCHE_TEST_DOCKER_HOST"])

@@ -10,6 +10,7 @@
 #include "backend/docker/labels.hpp"
 #include "core/ids.hpp"
 #include "http/testing/scripted_server.hpp"
+#include "support/missing.hpp"
 
 namespace cloche::docker::testing {
 
@@ -40,20 +41,9 @@ Task<> remove_derived_images(Engine& engine, std::string checksum) {
 
 }  // namespace
 
-void say_missing(const char* what, const std::string& why) {
-  const std::string log = environment("CLOCHE_MISSING_LOG");
-  if (log.empty()) return;
-  const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-  std::ofstream(log, std::ios::app) << what << '\t' << test->test_suite_name() << '.' << test->name() << '\t' << why
-                                    << '\n';
-}
-
 void RealEngine::SetUp() {
   host_ = environment("CLOCHE_TEST_DOCKER_HOST");
-  if (host_.empty()) {
-    say_missing("docker", "CLOCHE_TEST_DOCKER_HOST names no engine");
-    GTEST_SKIP() << "CLOCHE_TEST_DOCKER_HOST names no engine";
-  }
+  if (host_.empty()) CLOCHE_CANNOT_TEST("docker", "CLOCHE_TEST_DOCKER_HOST names no engine");
   instance_ = "test-" + random_hex(6);
   // Another program for each test, so that its derived images are its own too: tests run side by side.
   agent_path_ = std::filesystem::temp_directory_path() / ("cloche-agent-" + instance_);

@@ -50,7 +50,4 @@ class RealEngine : public ::testing::Test {
   std::shared_ptr<Engine> engine_;
 };
 
-// Counts a test that could not run.
-void say_missing(const char* what, const std::string& why);
-
 }  // namespace cloche::docker::testing

@@ -159,12 +159,4 @@ bool has_runtime(const std::string& name) {
   return catalog.find(name, Deadline::after(20s)).has_value();
 }
 
-void note_missing(const std::string& runtime) {
-  const char* log = std::getenv("CLOCHE_MISSING_LOG");
-  if (log == nullptr) return;
-  const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-  std::ofstream(log, std::ios::app) << runtime << '\t' << test->test_suite_name() << '.' << test->name() << '\t'
-                                    << "not installed\n";
-}
-
 }  // namespace cloche::oci

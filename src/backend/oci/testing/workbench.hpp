@@ -14,6 +14,7 @@
 #include "backend/oci/oci_backend.hpp"
 #include "core/task.hpp"
 #include "sandbox/backend.hpp"
+#include "support/missing.hpp"
 
 namespace cloche::oci {
 
@@ -90,14 +91,11 @@ T Workbench::run(std::function<Task<T>()> start) {
   return std::move(*result);
 }
 
-// Whether the host has the runtime. A test that cannot run notes that in CLOCHE_MISSING_LOG and is counted.
+// Whether the host has the runtime.
 bool has_runtime(const std::string& name);
-void note_missing(const std::string& runtime);
 
 }  // namespace cloche::oci
 
-#define CLOCHE_NEEDS_RUNTIME(name)                              \
-  if (!::cloche::oci::has_runtime(name)) {                      \
-    ::cloche::oci::note_missing(name);                          \
-    GTEST_SKIP() << (name) << " is not installed on this host"; \
-  }
+// In a test's body: skips it where the runtime is not installed.
+#define CLOCHE_NEEDS_RUNTIME(name) \
+  if (!::cloche::oci::has_runtime(name)) CLOCHE_CANNOT_TEST(name, "not installed")
