@@ -10,31 +10,31 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 
 set(CLOCHE_APART
-  src/agent/files/changes.cpp
-  src/agent/files/glob.cpp
-  src/agent/files/grep.cpp
-  src/agent/open_sockets.cpp
-  src/agent/reset.cpp
+  src/agent/files/operations/changes.cpp
+  src/agent/files/operations/glob.cpp
+  src/agent/files/operations/grep.cpp
+  src/agent/reset/open_sockets.cpp
+  src/agent/reset/reset.cpp
   src/agent/sealed_file.cpp
-  src/agent/server_link.cpp
+  src/agent/link/server_link.cpp
   src/api/files/routes.cpp
   src/api/runs/routes.cpp
   src/api/sessions/bodies.cpp
   src/api/sessions/routes.cpp
-  src/auth/jwt.cpp
-  src/auth/jwt_key.cpp
-  src/auth/jwt_keys.cpp
+  src/auth/jwt/jwt.cpp
+  src/auth/jwt/jwt_key.cpp
+  src/auth/jwt/jwt_keys.cpp
   src/auth/quotas.cpp
   src/auth/quotas_test.cpp
   src/backend/docker/docker_backend_test.cpp
-  src/backend/docker/engine.cpp
+  src/backend/docker/engine/engine.cpp
   src/backend/docker/examine_test.cpp
   src/backend/docker/hardening_test.cpp
-  src/backend/docker/image_calls.cpp
+  src/backend/docker/engine/image_calls.cpp
   src/backend/docker/labels_test.cpp
   src/bench/alternatives/docker.cpp
   src/bench/alternatives/service_client.cpp
-  src/bench/line_plot.cpp
+  src/bench/report/line_plot.cpp
   src/bench/scenarios/bulk.cpp
   src/bench/scenarios/crowd.cpp
   src/bench/scenarios/idle_memory.cpp
@@ -42,10 +42,10 @@ set(CLOCHE_APART
   src/bench/scenarios/new_sandbox.cpp
   src/bench/system_calls.cpp
   src/cli/copy/upload.cpp
-  src/cli/run_command.cpp
-  src/cli/sessions_command.cpp
+  src/cli/commands/run_command.cpp
+  src/cli/commands/sessions_command.cpp
   src/cli/top/view_test.cpp
-  src/config/server_section.cpp
+  src/config/sections/server_section.cpp
   src/config/service_config_test.cpp
   src/config/yaml_tree_test.cpp
   src/context/command.cpp
@@ -54,12 +54,12 @@ set(CLOCHE_APART
   src/http/server/server_listen_test.cpp
   src/http/server/server_slow_test.cpp
   src/pool/manager.cpp
-  src/runner/container.cpp
-  src/runner/interaction.cpp
-  src/runner/one_shot.cpp
+  src/runner/autograder/container.cpp
+  src/runner/judge/interaction.cpp
+  src/runner/autograder/one_shot.cpp
   src/runner/workplace.cpp
   src/session/context_result.cpp
-  src/session/run_code.cpp
+  src/session/runs/run_code.cpp
   tests/runner/compile_cases.cpp
   tests/runner/verdict_cases.cpp
   tests/sessions/run_cases.cpp

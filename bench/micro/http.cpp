@@ -1,7 +1,7 @@
 // What a request's way in costs before anything is done: its head found and read, its body read strictly.
 #include <benchmark/benchmark.h>
 
-#include "http/server/request_head.hpp"
+#include "http/server/request/request_head.hpp"
 #include "json/strict_json.hpp"
 
 namespace cloche {

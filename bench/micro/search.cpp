@@ -2,8 +2,8 @@
 #include <benchmark/benchmark.h>
 #include <re2/re2.h>
 
-#include "agent/files/glob_pattern.hpp"
-#include "agent/files/line_splitter.hpp"
+#include "agent/files/operations/line_splitter.hpp"
+#include "pattern/glob_pattern.hpp"
 
 namespace cloche::agent {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 void glob_match(benchmark::State& state, const char* pattern) {
   const auto compiled = GlobPattern::compile(pattern, Hidden::skip);
   if (!compiled) return state.SkipWithError("refused");
-  for (auto _ : state) benchmark::DoNotOptimize(compiled->matches("src/agent/files/glob_pattern.cpp"));
+  for (auto _ : state) benchmark::DoNotOptimize(compiled->matches("src/pattern/glob_pattern.cpp"));
 }
 BENCHMARK_CAPTURE(glob_match, name, "src/agent/files/*.cpp");
 BENCHMARK_CAPTURE(glob_match, any_depth, "**/*.{cpp,hpp}");

@@ -1,6 +1,6 @@
 /// @file
 /// Language: data that describes how source code becomes a program. The built-in languages are in
-/// src/runner/languages.yml; `languages:` of a configuration changes them and adds others.
+/// src/language/languages.yml; `languages:` of a configuration changes them and adds others.
 #pragma once
 
 #include <chrono>

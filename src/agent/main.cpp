@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "agent/agent.hpp"
-#include "agent/supervisor.hpp"
+#include "agent/exec/supervisor.hpp"
 #include "agent/version.hpp"
 
 namespace {

@@ -3,8 +3,8 @@
 #include "api/call_origin.hpp"
 #include "api/detail.hpp"
 #include "api/errors.hpp"
+#include "core/async/guarded.hpp"
 #include "core/fault_point.hpp"
-#include "core/guarded.hpp"
 #include "core/log.hpp"
 #include "json/write_json.hpp"
 

@@ -10,8 +10,8 @@
 #include "api/call_origin.hpp"
 #include "api/errors.hpp"
 #include "auth/testing/scratch.hpp"
-#include "auth/token_file.hpp"
-#include "http/server/json_body.hpp"
+#include "auth/tokens/token_file.hpp"
+#include "http/server/request/json_body.hpp"
 #include "http/server/testing/served.hpp"
 
 namespace cloche::api {

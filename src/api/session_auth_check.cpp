@@ -1,7 +1,7 @@
 #include "api/session_auth_check.hpp"
 
 #include "api/call_origin.hpp"
-#include "core/event.hpp"
+#include "core/async/event.hpp"
 #include "core/log.hpp"
 
 namespace cloche::api {

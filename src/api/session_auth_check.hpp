@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "api/call.hpp"
-#include "core/task.hpp"
+#include "core/async/task.hpp"
 
 namespace cloche::api {
 

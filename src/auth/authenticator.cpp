@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "auth/token.hpp"
-#include "auth/token_file.hpp"
+#include "auth/tokens/token.hpp"
+#include "auth/tokens/token_file.hpp"
 
 namespace cloche::auth {
 

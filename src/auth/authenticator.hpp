@@ -6,11 +6,11 @@
 #include <string_view>
 
 #include "auth/auth_error.hpp"
-#include "auth/clock.hpp"
-#include "auth/jwt_verifier.hpp"
+#include "auth/jwt/jwt_verifier.hpp"
 #include "auth/principal.hpp"
-#include "auth/token_table.hpp"
+#include "auth/tokens/token_table.hpp"
 #include "auth/watched_file.hpp"
+#include "core/clock.hpp"
 
 namespace cloche::auth {
 

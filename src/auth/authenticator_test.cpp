@@ -7,7 +7,7 @@
 
 #include "auth/testing/jwt_maker.hpp"
 #include "auth/testing/scratch.hpp"
-#include "auth/token_file.hpp"
+#include "auth/tokens/token_file.hpp"
 
 namespace cloche::auth {
 namespace {

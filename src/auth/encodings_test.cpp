@@ -6,8 +6,8 @@
 
 #include "auth/crypto.hpp"
 #include "auth/strict_json.hpp"
-#include "auth/utc_time.hpp"
 #include "core/base64.hpp"
+#include "core/utc_time.hpp"
 
 namespace cloche::auth {
 namespace {

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "auth/clock.hpp"
 #include "auth/principal.hpp"
+#include "core/clock.hpp"
 #include "core/result.hpp"
 
 namespace cloche::auth {

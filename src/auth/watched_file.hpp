@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "auth/clock.hpp"
 #include "auth/guarded_file.hpp"
+#include "core/clock.hpp"
 
 namespace cloche::auth {
 

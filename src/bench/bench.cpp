@@ -5,8 +5,8 @@
 #include <fstream>
 
 #include "bench/interrupt.hpp"
-#include "bench/markdown.hpp"
-#include "bench/report_json.hpp"
+#include "bench/report/markdown.hpp"
+#include "bench/report/report_json.hpp"
 #include "bench/scenarios/scenario.hpp"
 
 namespace cloche::bench {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/report.hpp"
+#include "bench/report/report.hpp"
 #include "bench/surroundings.hpp"
 
 namespace cloche::bench {

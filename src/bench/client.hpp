@@ -1,7 +1,7 @@
 // Client: requests the same run again and again, over its own connection.
 #pragma once
 
-#include "core/task.hpp"
+#include "core/async/task.hpp"
 
 namespace cloche::bench {
 

@@ -1,7 +1,7 @@
 #include "bench/load.hpp"
 
 #include "bench/interrupt.hpp"
-#include "core/event.hpp"
+#include "core/async/event.hpp"
 
 namespace cloche::bench {
 

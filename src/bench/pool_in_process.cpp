@@ -1,9 +1,9 @@
 #include "bench/pool_in_process.hpp"
 
 #include "bench/interrupt.hpp"
-#include "core/event.hpp"
+#include "core/async/event.hpp"
 #include "core/ids.hpp"
-#include "lib/backends.hpp"
+#include "host/backends.hpp"
 
 namespace cloche::bench {
 

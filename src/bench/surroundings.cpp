@@ -7,9 +7,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "backend/docker/engine_facts.hpp"
-#include "backend/docker/image_calls.hpp"
-#include "backend/docker/options.hpp"
+#include "backend/docker/engine/engine_facts.hpp"
+#include "backend/docker/engine/image_calls.hpp"
+#include "backend/docker/engine/options.hpp"
 #include "bench/child.hpp"
 
 namespace cloche::bench {

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/report.hpp"
-#include "core/task.hpp"
+#include "bench/report/report.hpp"
+#include "core/async/task.hpp"
 #include "http/endpoint.hpp"
 
 namespace cloche::bench {

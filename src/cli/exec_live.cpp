@@ -9,8 +9,8 @@
 #include "cli/client/json_fields.hpp"
 #include "cli/stdio.hpp"
 #include "cli/text/clean.hpp"
-#include "core/event.hpp"
-#include "core/first_of.hpp"
+#include "core/async/event.hpp"
+#include "core/async/first_of.hpp"
 #include "json/write_json.hpp"
 
 namespace cloche::cli {

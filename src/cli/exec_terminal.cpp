@@ -16,8 +16,8 @@
 #include "cli/stdio.hpp"
 #include "cli/terminal.hpp"
 #include "cli/text/clean.hpp"
-#include "core/event.hpp"
-#include "core/first_of.hpp"
+#include "core/async/event.hpp"
+#include "core/async/first_of.hpp"
 
 namespace cloche::cli {
 

@@ -4,7 +4,7 @@
 #include <cctype>
 
 #include "core/text.hpp"
-#include "runner/language_registry.hpp"
+#include "language/language_registry.hpp"
 
 namespace cloche::cli {
 

@@ -7,7 +7,7 @@
 
 #include "cloche/language.hpp"
 #include "core/result.hpp"
-#include "runner/language.hpp"
+#include "language/language.hpp"
 
 namespace cloche::cli {
 

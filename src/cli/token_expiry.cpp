@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "auth/utc_time.hpp"
+#include "core/utc_time.hpp"
 
 namespace cloche::cli {
 
@@ -26,8 +26,8 @@ constexpr std::chrono::seconds longest = std::chrono::days(36525);
 
 }  // namespace
 
-Result<auth::WallTime> parse_expiry(std::string_view text, auth::WallTime now) {
-  if (const auto moment = auth::parse_utc_text(text)) return *moment;
+Result<WallTime> parse_expiry(std::string_view text, WallTime now) {
+  if (const auto moment = parse_utc_text(text)) return *moment;
   const auto wrong = [] {
     return fail(ErrorCode::invalid_argument,
                 "an expiry must be a duration such as 90s, 30m, 12h, 30d or 8w, at most 100 years, or a time such as "

@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auth::WallTime now{std::chrono::seconds{1'900'000'000}};
+constexpr WallTime now{std::chrono::seconds{1'900'000'000}};
 
 TEST(TokenExpiry, NumberAndUnit_IsSoLongFromNow) {
   const struct {

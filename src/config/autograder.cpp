@@ -1,7 +1,7 @@
 #include "config/autograder.hpp"
 
-#include "config/pool_section.hpp"
-#include "config/profile_section.hpp"
+#include "config/sections/pool_section.hpp"
+#include "config/sections/profile_section.hpp"
 #include "sandbox/spec.hpp"
 
 namespace cloche::config {

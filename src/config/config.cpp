@@ -5,12 +5,12 @@
 
 #include "config/autograder.hpp"
 #include "config/host_file.hpp"
-#include "config/limits_section.hpp"
-#include "config/profile_section.hpp"
-#include "config/secrets_section.hpp"
-#include "config/server_section.hpp"
-#include "config/service_sections.hpp"
-#include "config/tenants_section.hpp"
+#include "config/sections/limits_section.hpp"
+#include "config/sections/profile_section.hpp"
+#include "config/sections/secrets_section.hpp"
+#include "config/sections/server_section.hpp"
+#include "config/sections/service_sections.hpp"
+#include "config/sections/tenants_section.hpp"
 #include "sandbox/spec.hpp"
 
 namespace cloche::config {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "config/scalars.hpp"
-#include "config/service_sections.hpp"
+#include "config/sections/service_sections.hpp"
 #include "config/text.hpp"
 #include "core/bytes.hpp"
 #include "core/text.hpp"

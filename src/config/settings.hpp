@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "auth/access_table.hpp"
-#include "auth/jwt_verifier.hpp"
+#include "auth/jwt/jwt_verifier.hpp"
 #include "auth/quotas.hpp"
 #include "cloche/bytes.hpp"
 #include "cloche/limits.hpp"

@@ -9,7 +9,7 @@
 #include "context/call_output.hpp"
 #include "context/call_result.hpp"
 #include "context/dialect.hpp"
-#include "core/task_group.hpp"
+#include "core/async/task_group.hpp"
 
 namespace cloche {
 

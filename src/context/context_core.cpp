@@ -2,9 +2,9 @@
 
 #include <deque>
 
+#include "core/async/guarded.hpp"
+#include "core/async/shielded.hpp"
 #include "core/fault_point.hpp"
-#include "core/guarded.hpp"
-#include "core/shielded.hpp"
 
 namespace cloche {
 

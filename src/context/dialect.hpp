@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "context/interpreter.hpp"
-#include "core/task.hpp"
+#include "core/async/task.hpp"
 #include "sandbox/live_sandbox.hpp"
 
 namespace cloche {

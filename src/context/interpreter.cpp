@@ -1,7 +1,7 @@
 #include "context/interpreter.hpp"
 
+#include "core/async/guarded.hpp"
 #include "core/fault_point.hpp"
-#include "core/guarded.hpp"
 
 namespace cloche {
 

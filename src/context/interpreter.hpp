@@ -9,7 +9,7 @@
 
 #include "context/call_result.hpp"
 #include "context/driver_reader.hpp"
-#include "core/event.hpp"
+#include "core/async/event.hpp"
 #include "sandbox/exec.hpp"
 
 namespace cloche {

@@ -4,7 +4,7 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
 #include "context/context_fixture.hpp"
-#include "core/task_group.hpp"
+#include "core/async/task_group.hpp"
 
 namespace cloche {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "context/command.hpp"
 #include "context/context_core.hpp"
-#include "core/task_group.hpp"
+#include "core/async/task_group.hpp"
 
 namespace cloche {
 

@@ -16,23 +16,6 @@ std::size_t length_by_lead(unsigned char lead) {
   return 0;
 }
 
-// Length of the first character; 0 if it is invalid.
-std::size_t character_at_front(std::string_view bytes) {
-  const auto lead = static_cast<unsigned char>(bytes.front());
-  const std::size_t length = length_by_lead(lead);
-  if (length <= 1) return length;
-  if (length > bytes.size()) return 0;
-  std::uint32_t point = lead & (0x7fU >> length);
-  for (std::size_t i = 1; i < length; ++i) {
-    const auto next = static_cast<unsigned char>(bytes[i]);
-    if ((next & 0xc0U) != 0x80) return 0;
-    point = (point << 6) | (next & 0x3fU);
-  }
-  static constexpr std::uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = point >= 0xd800 && point <= 0xdfff;
-  return point < least[length] || point > 0x10ffff || surrogate ? 0 : length;
-}
-
 // How many bytes at the front are whole characters. Most text is ASCII, and is passed eight bytes at a time.
 std::size_t whole_at_front(std::string_view bytes) {
   constexpr std::uint64_t high_bits = 0x8080808080808080;
@@ -44,14 +27,32 @@ std::size_t whole_at_front(std::string_view bytes) {
       at += sizeof eight;
       continue;
     }
-    const std::size_t length = character_at_front(bytes.substr(at));
-    if (length == 0) break;
-    at += length;
+    const Character next = first_character(bytes.substr(at));
+    if (next.code >= invalid_byte) break;
+    at += next.length;
   }
   return at;
 }
 
 }  // namespace
+
+Character first_character(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])); };
+  const std::uint32_t first = byte(0);
+  const Character invalid{invalid_byte + first, 1};
+  const std::size_t length = length_by_lead(static_cast<unsigned char>(first));
+  if (length == 1) return {first, 1};
+  if (length == 0 || text.size() < length) return invalid;
+  std::uint32_t code = first & (0x7fU >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return invalid;
+    code = code << 6 | (byte(i) & 0x3f);
+  }
+  constexpr std::uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = code >= 0xd800 && code < 0xe000;
+  if (code < smallest[length] || code > 0x10ffff || surrogate) return invalid;
+  return {code, length};
+}
 
 bool is_utf8(std::string_view bytes) { return whole_at_front(bytes) == bytes.size(); }
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/async/task.hpp"
 #include "core/bytes.hpp"
-#include "core/task.hpp"
 #include "http/fields.hpp"
 #include "http/stream.hpp"
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "core/task.hpp"
+#include "core/async/task.hpp"
 #include "http/endpoint.hpp"
 
 namespace cloche::http {

@@ -4,8 +4,8 @@
 #include <boost/asio/ssl.hpp>
 #include <filesystem>
 
+#include "core/async/task_group.hpp"
 #include "core/ids.hpp"
-#include "core/task_group.hpp"
 #include "http/client.hpp"
 #include "http/testing/certificates.hpp"
 #include "http/testing/scripted_server.hpp"

@@ -1,6 +1,6 @@
 #include "images/build.hpp"
 
-#include "core/blocking.hpp"
+#include "core/async/blocking.hpp"
 
 namespace cloche::images {
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "backend/docker/options.hpp"
+#include "backend/docker/engine/options.hpp"
 #include "cloche/engine_options.hpp"
 #include "images/debian_root.hpp"
 #include "images/docker_images.hpp"

@@ -1,7 +1,7 @@
 #include "images/docker_images.hpp"
 
-#include "backend/docker/image_calls.hpp"
-#include "core/blocking.hpp"
+#include "backend/docker/engine/image_calls.hpp"
+#include "core/async/blocking.hpp"
 #include "images/build_context.hpp"
 #include "images/process.hpp"
 

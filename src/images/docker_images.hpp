@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "backend/docker/engine.hpp"
+#include "backend/docker/engine/engine.hpp"
 #include "backend/oci/cancel_token.hpp"
 #include "images/debian_root.hpp"
 #include "images/recipe.hpp"

@@ -12,7 +12,7 @@
 #include <set>
 #include <thread>
 
-#include "backend/docker/json.hpp"
+#include "backend/docker/engine/json.hpp"
 #include "backend/oci/files.hpp"
 #include "core/ids.hpp"
 #include "core/log.hpp"

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/exceptions.hpp"
+#include "core/async/exceptions.hpp"
 #include "metrics/snapshots.hpp"
 
 namespace cloche::metrics {

@@ -1,9 +1,9 @@
 #include "pool/making.hpp"
 
+#include "core/async/guarded.hpp"
+#include "core/async/shielded.hpp"
 #include "core/fault_point.hpp"
-#include "core/guarded.hpp"
 #include "core/log.hpp"
-#include "core/shielded.hpp"
 #include "script/script_executor.hpp"
 
 namespace cloche::pool {

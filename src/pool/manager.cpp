@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "core/async/guarded.hpp"
+#include "core/async/shielded.hpp"
 #include "core/fault_point.hpp"
-#include "core/guarded.hpp"
 #include "core/log.hpp"
 #include "core/log_repeats.hpp"
-#include "core/shielded.hpp"
 #include "pool/options.hpp"
 
 namespace cloche::pool {

@@ -5,9 +5,9 @@
 
 #include <ctime>
 
-#include "core/exceptions.hpp"
+#include "core/async/exceptions.hpp"
+#include "core/async/guarded.hpp"
 #include "core/fault_point.hpp"
-#include "core/guarded.hpp"
 #include "core/ids.hpp"
 #include "core/log.hpp"
 #include "pool/fingerprint.hpp"

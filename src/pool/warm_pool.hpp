@@ -8,9 +8,9 @@
 #include <unordered_map>
 
 #include "cloche/manager_options.hpp"
-#include "core/event.hpp"
-#include "core/gate.hpp"
-#include "core/task_group.hpp"
+#include "core/async/event.hpp"
+#include "core/async/gate.hpp"
+#include "core/async/task_group.hpp"
 #include "pool/journal.hpp"
 #include "pool/lease.hpp"
 #include "pool/load_watch.hpp"

@@ -4,8 +4,8 @@
 
 #include <ctime>
 
+#include "core/async/guarded.hpp"
 #include "core/fault_point.hpp"
-#include "core/guarded.hpp"
 #include "core/log.hpp"
 #include "pool/making.hpp"
 #include "pool/warm_pool.hpp"

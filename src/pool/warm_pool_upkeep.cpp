@@ -1,6 +1,6 @@
 // A pool between claims: its monitor, its figures, its shutdown.
+#include "core/async/guarded.hpp"
 #include "core/fault_point.hpp"
-#include "core/guarded.hpp"
 #include "core/log.hpp"
 #include "pool/options.hpp"
 #include "pool/warm_pool.hpp"

@@ -1,7 +1,7 @@
 #include "runner/assets.hpp"
 
-#include "runner/excerpt.hpp"
-#include "runner/path_below.hpp"
+#include "runner/autograder/path_below.hpp"
+#include "runner/judge/excerpt.hpp"
 
 namespace cloche::runner {
 

@@ -1,9 +1,9 @@
 #include "runner/code_runner.hpp"
 
 #include "runner/assets.hpp"
-#include "runner/command_step.hpp"
-#include "runner/interaction.hpp"
-#include "runner/judging.hpp"
+#include "runner/autograder/command_step.hpp"
+#include "runner/judge/interaction.hpp"
+#include "runner/judge/judging.hpp"
 
 namespace cloche::runner {
 

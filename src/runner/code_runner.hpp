@@ -2,10 +2,10 @@
 // checks.
 #pragma once
 
-#include "core/gate.hpp"
+#include "core/async/gate.hpp"
+#include "language/language_registry.hpp"
 #include "pool/manager.hpp"
-#include "runner/language_registry.hpp"
-#include "runner/program_plan.hpp"
+#include "runner/judge/program_plan.hpp"
 
 namespace cloche::runner {
 

@@ -19,7 +19,7 @@
 
 #include "core/deadline.hpp"
 #include "core/unique_fd.hpp"
-#include "runner/program_plan.hpp"
+#include "runner/judge/program_plan.hpp"
 
 namespace cloche::runner {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "pool/manager.hpp"
-#include "runner/program_plan.hpp"
+#include "runner/judge/program_plan.hpp"
 
 namespace cloche::runner {
 

@@ -6,11 +6,11 @@
 #include <deque>
 #include <unordered_map>
 
-#include "core/exceptions.hpp"
+#include "core/async/exceptions.hpp"
+#include "core/async/task_group.hpp"
 #include "core/fault_point.hpp"
 #include "core/ids.hpp"
 #include "core/log.hpp"
-#include "core/task_group.hpp"
 #include "core/utf8.hpp"
 
 namespace cloche {

@@ -11,8 +11,8 @@
 #include <variant>
 #include <vector>
 
-#include "core/event.hpp"
-#include "core/task.hpp"
+#include "core/async/event.hpp"
+#include "core/async/task.hpp"
 #include "sandbox/backend.hpp"
 #include "wire/channel_messages.hpp"
 #include "wire/frame.hpp"

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "core/async/task.hpp"
 #include "core/ids.hpp"
-#include "core/task.hpp"
 #include "sandbox/channel.hpp"
 #include "sandbox/kernel.hpp"
 #include "sandbox/memory_guard.hpp"

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "core/task.hpp"
+#include "core/async/task.hpp"
 
 namespace cloche {
 

@@ -9,7 +9,7 @@
 #include <variant>
 
 #include "cloche/outcome.hpp"
-#include "core/task.hpp"
+#include "core/async/task.hpp"
 #include "sandbox/agent_link.hpp"
 #include "sandbox/exec_spec.hpp"
 #include "sandbox/files.hpp"

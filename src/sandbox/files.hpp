@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "core/async/task.hpp"
 #include "core/bytes.hpp"
-#include "core/task.hpp"
 #include "sandbox/agent_link.hpp"
 #include "sandbox/change_rules.hpp"
 #include "wire/file_messages.hpp"

@@ -2,10 +2,10 @@
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
-#include "core/exceptions.hpp"
+#include "core/async/exceptions.hpp"
+#include "core/async/shielded.hpp"
 #include "core/fault_point.hpp"
 #include "core/log.hpp"
-#include "core/shielded.hpp"
 
 namespace cloche {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/task.hpp"
+#include "core/async/task.hpp"
 #include "sandbox/agent_link.hpp"
 #include "sandbox/backend.hpp"
 #include "sandbox/exec.hpp"

@@ -13,8 +13,8 @@
 #include <memory>
 #include <optional>
 
+#include "core/async/task.hpp"
 #include "core/bytes.hpp"
-#include "core/task.hpp"
 
 namespace cloche {
 

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/task.hpp"
+#include "core/async/task.hpp"
 #include "sandbox/live_sandbox.hpp"
 #include "script/script_event.hpp"
 #include "script/script_progress.hpp"

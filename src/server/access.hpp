@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "auth/authenticator.hpp"
-#include "auth/token_file.hpp"
+#include "auth/tokens/token_file.hpp"
 #include "config/config.hpp"
 #include "http/server/server.hpp"
 

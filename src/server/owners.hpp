@@ -5,8 +5,8 @@
 
 #include "cloche/profile.hpp"
 #include "config/config.hpp"
+#include "language/language_registry.hpp"
 #include "pool/tenancy.hpp"
-#include "runner/language_registry.hpp"
 
 namespace cloche::server {
 

@@ -20,12 +20,12 @@
 #include "api/runs/routes.hpp"
 #include "api/sessions/routes.hpp"
 #include "api/terminal/routes.hpp"
+#include "core/async/guarded.hpp"
+#include "core/async/loop_lag.hpp"
 #include "core/fault_point.hpp"
-#include "core/guarded.hpp"
 #include "core/log.hpp"
-#include "core/loop_lag.hpp"
-#include "lib/backends.hpp"
-#include "runner/default_profiles.hpp"
+#include "host/backends.hpp"
+#include "language/default_profiles.hpp"
 #include "server/access_log.hpp"
 #include "server/listen.hpp"
 #include "server/owners.hpp"
@@ -163,7 +163,7 @@ Result<std::unique_ptr<Service>> Service::create(Executor executor, ServiceOptio
   service->authenticator_ = std::make_unique<auth::Authenticator>(std::move(authenticator));
   if (service->authenticator_->needs_token()) share_among_tenants(options.config);
   CLOCHE_CHECK(auth::check_quotas(options.config.server.quotas));
-  service->quotas_ = std::make_unique<auth::Quotas>(options.config.server.quotas, auth::Clocks().steady);
+  service->quotas_ = std::make_unique<auth::Quotas>(options.config.server.quotas, Clocks().steady);
   service->door_ = std::make_unique<api::ApiGuard>(*service->authenticator_, *service->quotas_);
 
   ManagerOptions& manager = options.config.manager;

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <utility>
 
-#include "core/event.hpp"
+#include "core/async/event.hpp"
 #include "core/unique_fd.hpp"
 
 namespace cloche::server {

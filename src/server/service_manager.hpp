@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/task.hpp"
+#include "core/async/task.hpp"
 
 namespace cloche::server {
 

@@ -5,7 +5,7 @@
 
 #include "auth/names.hpp"
 #include "core/text.hpp"
-#include "runner/verdict.hpp"
+#include "runner/judge/verdict.hpp"
 
 namespace cloche::session {
 

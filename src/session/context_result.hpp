@@ -7,7 +7,7 @@
 
 #include "context/cell.hpp"
 #include "context/command.hpp"
-#include "session/run_code.hpp"
+#include "session/runs/run_code.hpp"
 
 namespace cloche::session {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/task_group.hpp"
+#include "core/async/task_group.hpp"
 #include "session/context_result.hpp"
 #include "session/kept_context.hpp"
 #include "session/session.hpp"

@@ -12,9 +12,9 @@
 
 #include "auth/quotas.hpp"
 #include "cloche/submission.hpp"
-#include "core/event.hpp"
-#include "core/gate.hpp"
-#include "core/task_group.hpp"
+#include "core/async/event.hpp"
+#include "core/async/gate.hpp"
+#include "core/async/task_group.hpp"
 #include "pool/lease.hpp"
 #include "sandbox/change_rules.hpp"
 

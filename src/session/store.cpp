@@ -1,11 +1,11 @@
 #include "session/store.hpp"
 
 #include "auth/names.hpp"
+#include "core/async/guarded.hpp"
 #include "core/fault_point.hpp"
-#include "core/guarded.hpp"
 #include "core/log.hpp"
 #include "session/limit_ceiling.hpp"
-#include "session/runs.hpp"
+#include "session/runs/runs.hpp"
 
 namespace cloche::session {
 

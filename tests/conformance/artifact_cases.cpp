@@ -1,6 +1,6 @@
 // What a run made or changed in the workspace, and modules that Python finds there.
 #include "conformance/conformance.hpp"
-#include "session/artifacts.hpp"
+#include "session/runs/artifacts.hpp"
 
 namespace cloche {
 

@@ -65,7 +65,7 @@ std::string owner_of(std::string symbol, const std::set<std::string>& names) {
   return {};
 }
 
-// See src/lib/exports.map.
+// See src/library/exports.map.
 bool is_mark_of_asio(const std::string& symbol) {
   return symbol.starts_with("boost::asio::detail::keyword_tss_ptr<") && symbol.ends_with(">::value_");
 }

@@ -1,5 +1,5 @@
 // Every error code has its class of exception.
-#include "lib/throwing.hpp"
+#include "library/throwing.hpp"
 
 #include <gtest/gtest.h>
 

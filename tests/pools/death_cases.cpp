@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "core/blocking.hpp"
+#include "core/async/blocking.hpp"
 #include "pools/engine_gate.hpp"
 #include "pools/host_processes.hpp"
 #include "pools/pools.hpp"

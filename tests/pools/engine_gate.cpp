@@ -11,7 +11,7 @@
 #include <optional>
 #include <thread>
 
-#include "core/task.hpp"
+#include "core/async/task.hpp"
 
 namespace cloche::testing_support {
 

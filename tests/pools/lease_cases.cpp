@@ -1,5 +1,5 @@
 // Leases: acquired, returned, destroyed, misused.
-#include "core/task_group.hpp"
+#include "core/async/task_group.hpp"
 #include "pools/pools.hpp"
 
 namespace cloche {

@@ -15,9 +15,9 @@
 #include <random>
 #include <set>
 
-#include "core/blocking.hpp"
+#include "core/async/blocking.hpp"
+#include "core/async/task_group.hpp"
 #include "core/ids.hpp"
-#include "core/task_group.hpp"
 #include "pools/host_processes.hpp"
 #include "pools/pools.hpp"
 #include "support/command.hpp"

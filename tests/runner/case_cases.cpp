@@ -1,5 +1,5 @@
 // Cases: input byte for byte, checkers, order, independence of each other.
-#include "core/task_group.hpp"
+#include "core/async/task_group.hpp"
 #include "runner/runner.hpp"
 
 namespace cloche {

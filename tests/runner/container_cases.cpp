@@ -1,5 +1,5 @@
 // The autograder's SandboxContainer: what its users were promised, and none of the defects its clients knew.
-#include "runner/container.hpp"
+#include "runner/autograder/container.hpp"
 
 #include "runner/runner.hpp"
 

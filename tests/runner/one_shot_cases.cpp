@@ -1,11 +1,11 @@
 // One-shot runs: the result's mapping, both levels of timeout, and that nothing runs outside of a sandbox unasked.
-#include "runner/one_shot.hpp"
+#include "runner/autograder/one_shot.hpp"
 
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 
-#include "core/task_group.hpp"
+#include "core/async/task_group.hpp"
 #include "runner/runner.hpp"
 #include "support/read_text.hpp"
 

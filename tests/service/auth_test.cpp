@@ -1,7 +1,7 @@
 // Tokens, tenants and quotas of the service, over HTTP.
 #include "auth/testing/jwt_maker.hpp"
 #include "auth/testing/scratch.hpp"
-#include "core/task_group.hpp"
+#include "core/async/task_group.hpp"
 #include "service/service_auth.hpp"
 
 namespace cloche {

@@ -2,7 +2,7 @@
 #include <boost/json.hpp>
 #include <map>
 
-#include "core/task_group.hpp"
+#include "core/async/task_group.hpp"
 #include "service/service_test.hpp"
 
 namespace cloche {

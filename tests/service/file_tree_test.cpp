@@ -3,13 +3,12 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
-#include "agent/files/tar_writer.hpp"
+#include "archive/tar_writer.hpp"
 #include "service/file_api.hpp"
 
 namespace cloche {
 
 namespace json = boost::json;
-namespace tar = agent::tar;
 
 class FileTreeApi : public FileApi {
  protected:

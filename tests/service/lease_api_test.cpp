@@ -4,7 +4,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
-#include "core/task_group.hpp"
+#include "core/async/task_group.hpp"
 #include "service/service_test.hpp"
 
 namespace cloche {

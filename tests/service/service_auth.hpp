@@ -1,7 +1,7 @@
 // A service that requires tokens, and its callers.
 #pragma once
 
-#include "auth/token_file.hpp"
+#include "auth/tokens/token_file.hpp"
 #include "service/service_test.hpp"
 
 namespace cloche {

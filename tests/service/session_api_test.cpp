@@ -3,7 +3,7 @@
 
 #include <boost/json.hpp>
 
-#include "core/task_group.hpp"
+#include "core/async/task_group.hpp"
 #include "pools/engine_gate.hpp"
 #include "pools/host_processes.hpp"
 #include "service/service_auth.hpp"

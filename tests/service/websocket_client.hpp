@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "core/task.hpp"
+#include "core/async/task.hpp"
 
 namespace cloche {
 

@@ -1,7 +1,7 @@
 // The named contexts of a session, over every backend and runtime.
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
-#include "auth/clock.hpp"
+#include "core/clock.hpp"
 #include "pools/pools.hpp"
 #include "session/contexts.hpp"
 #include "session/store.hpp"
@@ -90,7 +90,7 @@ class SessionContexts : public Pools {
     roomy.env["COLOUR"] = "red";
     in_manager(with(roomy), [&](pool::Manager& manager) -> Task<> {
       const auth::QuotaOptions unlimited;
-      auth::Quotas quotas(unlimited, auth::Clocks().steady);
+      auth::Quotas quotas(unlimited, Clocks().steady);
       auto store = SessionStore::open(io_.get_executor(), manager, quotas, options);
       EXPECT_TRUE(store) << store.error().message;
       auto started = co_await (*store)->start();

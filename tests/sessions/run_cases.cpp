@@ -2,10 +2,10 @@
 // found again, and what is reported for runs that end with their session.
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
-#include "auth/clock.hpp"
+#include "core/clock.hpp"
 #include "pools/pools.hpp"
-#include "session/run_directory.hpp"
-#include "session/runs.hpp"
+#include "session/runs/run_directory.hpp"
+#include "session/runs/runs.hpp"
 #include "session/store.hpp"
 
 namespace cloche {
@@ -100,7 +100,7 @@ class SessionRuns : public Pools {
     options.profile = "box";
     options.database = (scratch_.path() / "sessions.db").string();
     in_manager(with(profile(1, 4)), [&](pool::Manager& manager) -> Task<> {
-      auth::Quotas quotas({}, auth::Clocks().steady);
+      auth::Quotas quotas({}, Clocks().steady);
       auto store = SessionStore::open(io_.get_executor(), manager, quotas, options);
       EXPECT_TRUE(store) << store.error().message;
       auto started = co_await (*store)->start();

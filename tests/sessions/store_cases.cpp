@@ -4,7 +4,7 @@
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
-#include "auth/clock.hpp"
+#include "core/clock.hpp"
 #include "pools/host_processes.hpp"
 #include "pools/pools.hpp"
 #include "session/store.hpp"
@@ -41,7 +41,7 @@ class Sessions : public Pools {
     options.profile = "box";
     options.database = (scratch_.path() / "sessions.db").string();
     in_manager(with(profile(1, 4)), [&](pool::Manager& manager) -> Task<> {
-      auth::Quotas quotas(quota, auth::Clocks().steady);
+      auth::Quotas quotas(quota, Clocks().steady);
       auto store = SessionStore::open(io_.get_executor(), manager, quotas, options);
       EXPECT_TRUE(store) << store.error().message;
       auto started = co_await (*store)->start();

@@ -1,11 +1,11 @@
 // A step that throws, at every point that pools, sessions and links have: each call is answered with an error of a
 // kind, no place is lost, and nothing is left. The points are those of this program: a new one is covered as it is.
-#include "auth/clock.hpp"
+#include "core/async/guarded.hpp"
+#include "core/clock.hpp"
 #include "core/fault_point.hpp"
-#include "core/guarded.hpp"
 #include "pools/pools.hpp"
 #include "session/contexts.hpp"
-#include "session/runs.hpp"
+#include "session/runs/runs.hpp"
 #include "session/store.hpp"
 
 namespace cloche {
@@ -130,7 +130,7 @@ class ThrowingSteps : public Pools {
     options.profile = "box";
     options.database = (scratch_.path() / "sessions.db").string();
     in_manager(with(profile(1, 4)), [&](pool::Manager& manager) -> Task<> {
-      auth::Quotas quotas({}, auth::Clocks().steady);
+      auth::Quotas quotas({}, Clocks().steady);
       auto store = SessionStore::open(io_.get_executor(), manager, quotas, options);
       EXPECT_TRUE(store) << store.error().message;
       if (!store) co_return;

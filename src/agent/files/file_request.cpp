@@ -6,8 +6,8 @@
 #include <csignal>
 
 #include "agent/files/cancel.hpp"
-#include "agent/files/file_error.hpp"
-#include "agent/files/operations.hpp"
+#include "agent/files/operations/operations.hpp"
+#include "core/file_error.hpp"
 
 namespace cloche::agent {
 

@@ -14,8 +14,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "agent/files/abilities.hpp"
-#include "agent/files/remove_tree.hpp"
+#include "agent/files/operations/abilities.hpp"
+#include "agent/files/tree/remove_tree.hpp"
 #include "core/unique_fd.hpp"
 
 namespace cloche::agent::testing {

@@ -9,10 +9,15 @@
 #include <string>
 #include <vector>
 
-#include "agent/files/abilities.hpp"
 #include "agent/files/file_request.hpp"
+#include "agent/files/operations/abilities.hpp"
+#include "support/result_matchers.hpp"
 
 namespace cloche::agent::testing {
+
+using testing_support::FailsSaying;
+using testing_support::FailsWith;
+using testing_support::Succeeds;
 
 struct Answer {
   Status status;
@@ -98,26 +103,5 @@ class SmallDisk {
 
 // Descriptor of a file without a name, of this size, all zeros.
 int zeros(std::uint64_t size);
-
-MATCHER_P(FailsWith, code, "") {
-  if (arg.has_value()) {
-    *result_listener << "which succeeded";
-    return false;
-  }
-  *result_listener << to_string(arg.error().code) << ": " << arg.error().message;
-  return arg.error().code == code;
-}
-MATCHER_P2(FailsSaying, code, words, "") {
-  if (arg.has_value()) {
-    *result_listener << "which succeeded";
-    return false;
-  }
-  *result_listener << to_string(arg.error().code) << ": " << arg.error().message;
-  return arg.error().code == code && arg.error().message.find(words) != std::string::npos;
-}
-MATCHER(Succeeds, "") {
-  if (!arg.has_value()) *result_listener << to_string(arg.error().code) << ": " << arg.error().message;
-  return arg.has_value();
-}
 
 }  // namespace cloche::agent::testing

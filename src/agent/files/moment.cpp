@@ -2,7 +2,7 @@
 
 #include <ctime>
 
-#include "agent/files/entries.hpp"
+#include "agent/files/tree/entries.hpp"
 
 namespace cloche::agent {
 

@@ -6,7 +6,7 @@
 #include <cerrno>
 
 #include "agent/files/cancel.hpp"
-#include "agent/files/file_error.hpp"
+#include "core/file_error.hpp"
 
 namespace cloche::agent {
 

@@ -16,9 +16,9 @@
 #include <string>
 #include <thread>
 
+#include "agent/exec/supervised.hpp"
+#include "agent/exec/supervisor.hpp"
 #include "agent/sealed_file.hpp"
-#include "agent/supervised.hpp"
-#include "agent/supervisor.hpp"
 #include "agent/zygote/programs.hpp"
 #include "support/missing.hpp"
 

@@ -13,8 +13,8 @@
 #include <cstring>
 #include <span>
 
-#include "agent/descriptors.hpp"
 #include "agent/identity.hpp"
+#include "agent/link/descriptors.hpp"
 #include "agent/sealed_file.hpp"
 #include "agent/zygote/programs.hpp"
 

@@ -19,10 +19,10 @@
 #include <string>
 #include <vector>
 
-#include "agent/loop.hpp"
-#include "agent/process_evidence.hpp"
-#include "agent/server_link.hpp"
-#include "agent/supervised.hpp"
+#include "agent/exec/process_evidence.hpp"
+#include "agent/exec/supervised.hpp"
+#include "agent/link/loop.hpp"
+#include "agent/link/server_link.hpp"
 
 namespace cloche::agent {
 

@@ -3,14 +3,14 @@
 #include <boost/json/object.hpp>
 
 #include "api/json_object.hpp"
-#include "auth/utc_time.hpp"
+#include "core/utc_time.hpp"
 
 namespace cloche::api {
 
 namespace {
 
 std::string text_of(session::WallTime time) {
-  return auth::to_utc_text(std::chrono::time_point_cast<auth::WallTime::duration>(time));
+  return to_utc_text(std::chrono::time_point_cast<WallTime::duration>(time));
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <boost/json/object.hpp>
 
 #include "api/contexts/bodies.hpp"
-#include "http/server/json_body.hpp"
+#include "http/server/request/json_body.hpp"
 
 namespace cloche::api {
 

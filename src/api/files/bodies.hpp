@@ -11,7 +11,7 @@
 #include "api/json_object.hpp"
 #include "core/result.hpp"
 #include "json/shape.hpp"
-#include "session/file_tar.hpp"
+#include "session/runs/file_tar.hpp"
 
 namespace cloche::api {
 

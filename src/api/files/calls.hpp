@@ -6,7 +6,7 @@
 
 #include "api/call.hpp"
 #include "api/files/bodies.hpp"
-#include "http/server/json_body.hpp"
+#include "http/server/request/json_body.hpp"
 #include "session/store.hpp"
 
 namespace cloche::api {

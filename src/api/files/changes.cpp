@@ -7,7 +7,7 @@
 #include "api/files/calls.hpp"
 #include "api/files/matches.hpp"
 #include "api/files/place.hpp"
-#include "auth/utc_time.hpp"
+#include "core/utc_time.hpp"
 #include "core/utf8.hpp"
 
 namespace cloche::api {
@@ -23,7 +23,7 @@ constexpr Bytes edit_body = mib(4);  // two texts of 1 MiB, as base64 or escaped
 std::string text_of(std::int64_t nanoseconds) {
   const std::chrono::system_clock::time_point time(
       std::chrono::duration_cast<std::chrono::system_clock::duration>(std::chrono::nanoseconds(nanoseconds)));
-  return auth::to_utc_text(std::chrono::floor<auth::WallTime::duration>(time));
+  return to_utc_text(std::chrono::floor<WallTime::duration>(time));
 }
 
 Task<Status> stat(Call& call, Session& session, StatBody body) {

@@ -4,8 +4,8 @@
 
 #include "api/files/calls.hpp"
 #include "api/files/place.hpp"
-#include "http/server/byte_range.hpp"
-#include "session/artifacts.hpp"
+#include "http/server/request/byte_range.hpp"
+#include "session/runs/artifacts.hpp"
 
 namespace cloche::api {
 

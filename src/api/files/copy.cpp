@@ -5,7 +5,7 @@
 #include "api/files/calls.hpp"
 #include "api/files/content.hpp"
 #include "api/files/place.hpp"
-#include "http/server/json_body.hpp"
+#include "http/server/request/json_body.hpp"
 
 namespace cloche::api {
 

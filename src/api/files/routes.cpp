@@ -12,8 +12,8 @@
 #include "api/files/text.hpp"
 #include "auth/crypto.hpp"
 #include "core/base64.hpp"
-#include "http/server/json_body.hpp"
-#include "session/artifacts.hpp"
+#include "http/server/request/json_body.hpp"
+#include "session/runs/artifacts.hpp"
 
 namespace cloche::api {
 

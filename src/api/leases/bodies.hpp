@@ -9,7 +9,7 @@
 
 #include "cloche/container_types.hpp"
 #include "core/result.hpp"
-#include "http/server/target.hpp"
+#include "http/server/request/target.hpp"
 #include "json/shape.hpp"
 
 namespace cloche::api {

@@ -6,7 +6,7 @@
 #include "api/json_object.hpp"
 #include "api/leases/bodies.hpp"
 #include "core/utf8.hpp"
-#include "runner/command_step.hpp"
+#include "runner/autograder/command_step.hpp"
 
 namespace cloche::api {
 

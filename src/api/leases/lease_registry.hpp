@@ -8,8 +8,8 @@
 #include <unordered_map>
 
 #include "auth/quotas.hpp"
+#include "runner/autograder/container.hpp"
 #include "runner/code_runner.hpp"
-#include "runner/container.hpp"
 #include "runner/workplace.hpp"
 
 namespace cloche::api {

@@ -7,7 +7,7 @@
 #include "api/json_object.hpp"
 #include "api/leases/bodies.hpp"
 #include "api/leases/execute_body.hpp"
-#include "http/server/json_body.hpp"
+#include "http/server/request/json_body.hpp"
 
 namespace cloche::api {
 

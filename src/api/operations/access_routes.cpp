@@ -3,7 +3,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
-#include "http/server/json_body.hpp"
+#include "http/server/request/json_body.hpp"
 
 namespace cloche::api {
 

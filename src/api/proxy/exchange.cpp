@@ -5,9 +5,9 @@
 #include <array>
 #include <charconv>
 
-#include "core/event.hpp"
+#include "core/async/event.hpp"
+#include "core/async/first_of.hpp"
 #include "core/fault_point.hpp"
-#include "core/first_of.hpp"
 
 namespace cloche::api {
 

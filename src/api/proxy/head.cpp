@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "api/files/content.hpp"
-#include "http/server/answer_head.hpp"
+#include "http/server/answer/answer_head.hpp"
 
 namespace cloche::api {
 

@@ -2,7 +2,7 @@
 
 #include "api/files/calls.hpp"
 #include "api/session_auth_check.hpp"
-#include "core/first_of.hpp"
+#include "core/async/first_of.hpp"
 
 namespace cloche::api {
 

@@ -5,8 +5,8 @@
 #include "api/errors.hpp"
 #include "api/json_object.hpp"
 #include "api/runs/bodies.hpp"
-#include "auth/utc_time.hpp"
 #include "core/base64.hpp"
+#include "core/utc_time.hpp"
 #include "core/utf8.hpp"
 #include "json/write_json.hpp"
 
@@ -25,7 +25,7 @@ constexpr std::chrono::seconds come_back_after{1};
 double seconds(std::chrono::microseconds span) { return std::chrono::duration<double>(span).count(); }
 
 std::string text_of(session::WallTime time) {
-  return auth::to_utc_text(std::chrono::time_point_cast<auth::WallTime::duration>(time));
+  return to_utc_text(std::chrono::time_point_cast<WallTime::duration>(time));
 }
 
 json::object to_json(const Artifact& artifact) {

@@ -4,8 +4,8 @@
 #include <boost/json/object.hpp>
 #include <string>
 
-#include "http/server/server_event.hpp"
-#include "session/run.hpp"
+#include "http/server/answer/server_event.hpp"
+#include "session/runs/run.hpp"
 
 namespace cloche::api {
 

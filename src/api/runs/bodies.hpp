@@ -8,9 +8,9 @@
 #include <string>
 
 #include "api/files/bodies.hpp"
-#include "http/server/target.hpp"
+#include "http/server/request/target.hpp"
 #include "json/shape.hpp"
-#include "session/run.hpp"
+#include "session/runs/run.hpp"
 
 namespace cloche::api {
 

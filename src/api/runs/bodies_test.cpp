@@ -5,7 +5,7 @@
 #include <boost/json/parse.hpp>
 #include <csignal>
 
-#include "http/server/target.hpp"
+#include "http/server/request/target.hpp"
 
 namespace cloche::api {
 namespace {

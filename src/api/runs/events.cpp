@@ -3,11 +3,11 @@
 #include <boost/json/object.hpp>
 
 #include "api/session_auth_check.hpp"
+#include "core/async/first_of.hpp"
+#include "core/async/guarded.hpp"
 #include "core/fault_point.hpp"
-#include "core/first_of.hpp"
-#include "core/guarded.hpp"
 #include "http/grammar.hpp"
-#include "http/server/event_stream.hpp"
+#include "http/server/answer/event_stream.hpp"
 #include "json/write_json.hpp"
 
 namespace cloche::api {

@@ -6,7 +6,7 @@
 #include "api/runs/events.hpp"
 #include "api/runs/session_runs.hpp"
 #include "core/utf8.hpp"
-#include "http/server/json_body.hpp"
+#include "http/server/request/json_body.hpp"
 #include "session/contexts.hpp"
 
 namespace cloche::api {

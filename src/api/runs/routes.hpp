@@ -2,7 +2,7 @@
 #pragma once
 
 #include "api/call.hpp"
-#include "runner/language_registry.hpp"
+#include "language/language_registry.hpp"
 #include "session/store.hpp"
 
 namespace cloche::api {

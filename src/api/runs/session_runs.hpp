@@ -1,7 +1,7 @@
 // The runs of a session, with those that an earlier process began.
 #pragma once
 
-#include "session/runs.hpp"
+#include "session/runs/runs.hpp"
 
 namespace cloche::api {
 

@@ -1,8 +1,8 @@
 #include "api/sessions/bodies.hpp"
 
 #include "api/json_object.hpp"
-#include "auth/utc_time.hpp"
 #include "core/bytes.hpp"
+#include "core/utc_time.hpp"
 
 namespace cloche::api {
 
@@ -53,7 +53,7 @@ Result<LimitOverrides> read_limits(JsonObject& body) {
 }
 
 std::string text_of(session::WallTime time) {
-  return auth::to_utc_text(std::chrono::time_point_cast<auth::WallTime::duration>(time));
+  return to_utc_text(std::chrono::time_point_cast<WallTime::duration>(time));
 }
 
 }  // namespace

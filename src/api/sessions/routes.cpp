@@ -5,7 +5,7 @@
 
 #include "api/json_object.hpp"
 #include "api/sessions/bodies.hpp"
-#include "http/server/json_body.hpp"
+#include "http/server/request/json_body.hpp"
 
 namespace cloche::api {
 

@@ -8,7 +8,7 @@
 #include "api/errors.hpp"
 #include "api/json_object.hpp"
 #include "core/utf8.hpp"
-#include "http/server/json_body.hpp"
+#include "http/server/request/json_body.hpp"
 #include "json/write_json.hpp"
 
 namespace cloche::api {

@@ -8,7 +8,7 @@
 #include "cloche/exec.hpp"
 #include "cloche/outcome.hpp"
 #include "core/result.hpp"
-#include "http/server/target.hpp"
+#include "http/server/request/target.hpp"
 #include "wire/exec_messages.hpp"
 
 namespace cloche::api {

@@ -4,9 +4,9 @@
 #include "api/runs/session_runs.hpp"
 #include "api/session_auth_check.hpp"
 #include "api/terminal/messages.hpp"
-#include "core/event.hpp"
+#include "core/async/event.hpp"
+#include "core/async/first_of.hpp"
 #include "core/fault_point.hpp"
-#include "core/first_of.hpp"
 #include "core/log.hpp"
 #include "http/server/websocket.hpp"
 

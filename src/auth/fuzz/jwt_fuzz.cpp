@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include "auth/jwt.hpp"
-#include "auth/jwt_claims.hpp"
-#include "auth/jwt_keys.hpp"
+#include "auth/jwt/jwt.hpp"
+#include "auth/jwt/jwt_claims.hpp"
+#include "auth/jwt/jwt_keys.hpp"
 #include "auth/names.hpp"
 #include "core/base64.hpp"
 

@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "auth/names.hpp"
-#include "auth/token.hpp"
-#include "auth/token_records.hpp"
+#include "auth/tokens/token.hpp"
+#include "auth/tokens/token_records.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace cloche::auth;

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "auth/clock.hpp"
+#include "core/clock.hpp"
 
 namespace cloche::auth::testing {
 

@@ -2,11 +2,11 @@
 
 #include <set>
 
-#include "backend/docker/derive_image.hpp"
 #include "backend/docker/enclosure.hpp"
-#include "backend/docker/engine_facts.hpp"
+#include "backend/docker/engine/engine_facts.hpp"
 #include "backend/docker/examine.hpp"
 #include "backend/docker/hardening.hpp"
+#include "backend/docker/image/derive_image.hpp"
 #include "backend/docker/labels.hpp"
 #include "backend/docker/reaper.hpp"
 #include "backend/kernel/cpu_share.hpp"

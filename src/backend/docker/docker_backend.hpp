@@ -4,7 +4,7 @@
 #include <boost/asio/thread_pool.hpp>
 #include <memory>
 
-#include "backend/docker/options.hpp"
+#include "backend/docker/engine/options.hpp"
 #include "sandbox/backend.hpp"
 
 namespace cloche {

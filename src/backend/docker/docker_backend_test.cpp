@@ -5,7 +5,7 @@
 
 #include "backend/docker/labels.hpp"
 #include "backend/docker/testing/fake_engine.hpp"
-#include "core/task_group.hpp"
+#include "core/async/task_group.hpp"
 
 namespace cloche::docker {
 namespace {

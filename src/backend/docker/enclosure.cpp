@@ -1,9 +1,9 @@
 #include "backend/docker/enclosure.hpp"
 
-#include "backend/docker/container_calls.hpp"
+#include "backend/docker/engine/container_calls.hpp"
 #include "backend/docker/hardening.hpp"
 #include "backend/docker/labels.hpp"
-#include "core/shielded.hpp"
+#include "core/async/shielded.hpp"
 
 namespace cloche::docker {
 

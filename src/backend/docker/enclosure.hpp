@@ -5,8 +5,8 @@
 #include <set>
 #include <string>
 
-#include "backend/docker/attached_channel.hpp"
-#include "backend/docker/engine.hpp"
+#include "backend/docker/engine/attached_channel.hpp"
+#include "backend/docker/engine/engine.hpp"
 #include "backend/docker/reaper.hpp"
 #include "sandbox/backend.hpp"
 

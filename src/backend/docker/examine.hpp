@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "backend/docker/container_calls.hpp"
-#include "backend/docker/engine_facts.hpp"
+#include "backend/docker/engine/container_calls.hpp"
+#include "backend/docker/engine/engine_facts.hpp"
 #include "sandbox/backend.hpp"
 
 namespace cloche::docker {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "backend/docker/engine/json.hpp"
 #include "backend/docker/host_path_map.hpp"
-#include "backend/docker/json.hpp"
 #include "backend/docker/labels.hpp"
 #include "sandbox/kernel.hpp"
 #include "sandbox/spec.hpp"

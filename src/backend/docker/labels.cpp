@@ -1,6 +1,6 @@
 #include "backend/docker/labels.hpp"
 
-#include "backend/docker/engine_time.hpp"
+#include "backend/docker/engine/engine_time.hpp"
 
 namespace cloche::docker::labels {
 

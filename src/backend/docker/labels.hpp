@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "backend/docker/container_calls.hpp"
+#include "backend/docker/engine/container_calls.hpp"
 #include "sandbox/backend.hpp"
 #include "sandbox/spec.hpp"
 

@@ -6,13 +6,13 @@
 #include <filesystem>
 #include <fstream>
 
-#include "backend/docker/container_calls.hpp"
-#include "backend/docker/engine_facts.hpp"
-#include "backend/docker/image_calls.hpp"
+#include "backend/docker/engine/container_calls.hpp"
+#include "backend/docker/engine/engine_facts.hpp"
+#include "backend/docker/engine/image_calls.hpp"
 #include "backend/docker/labels.hpp"
 #include "backend/docker/testing/real_engine.hpp"
+#include "core/async/task_group.hpp"
 #include "core/ids.hpp"
-#include "core/task_group.hpp"
 #include "support/missing.hpp"
 
 namespace cloche::docker {

@@ -3,10 +3,10 @@
 #include <map>
 #include <utility>
 
-#include "core/exceptions.hpp"
-#include "core/guarded.hpp"
+#include "core/async/exceptions.hpp"
+#include "core/async/guarded.hpp"
+#include "core/async/shielded.hpp"
 #include "core/log.hpp"
-#include "core/shielded.hpp"
 
 namespace cloche::docker {
 

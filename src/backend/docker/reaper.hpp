@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "backend/docker/container_calls.hpp"
-#include "core/task_group.hpp"
+#include "backend/docker/engine/container_calls.hpp"
+#include "core/async/task_group.hpp"
 #include "sandbox/unremoved.hpp"
 
 namespace cloche::docker {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "backend/oci/files.hpp"
-#include "backend/oci/mountinfo.hpp"
+#include "backend/oci/root/mountinfo.hpp"
 #include "backend/oci/sandbox_maker.hpp"
 
 namespace cloche::oci {

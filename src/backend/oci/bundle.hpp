@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "backend/kernel/seccomp.hpp"
-#include "backend/oci/root_plan.hpp"
-#include "backend/oci/uid_ranges.hpp"
+#include "backend/oci/root/root_plan.hpp"
+#include "backend/oci/root/uid_ranges.hpp"
 #include "sandbox/spec.hpp"
 
 namespace cloche::oci {

@@ -6,11 +6,11 @@
 #include <string>
 
 #include "backend/oci/agent_store.hpp"
-#include "backend/oci/cgroup.hpp"
-#include "backend/oci/image_store.hpp"
+#include "backend/oci/cgroup/cgroup.hpp"
+#include "backend/oci/image/image_store.hpp"
 #include "backend/oci/oci_backend.hpp"
+#include "backend/oci/root/uid_ranges.hpp"
 #include "backend/oci/runtime.hpp"
-#include "backend/oci/uid_ranges.hpp"
 #include "sandbox/unremoved.hpp"
 
 namespace cloche::oci {

@@ -5,7 +5,7 @@
 
 #include "backend/oci/draft.hpp"
 #include "backend/oci/files.hpp"
-#include "backend/oci/private_mounts.hpp"
+#include "backend/oci/root/private_mounts.hpp"
 #include "backend/oci/subprocess.hpp"
 #include "backend/oci/testing/workbench.hpp"
 #include "core/utf8.hpp"

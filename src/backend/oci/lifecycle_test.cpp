@@ -20,7 +20,7 @@
 #include "backend/oci/record.hpp"
 #include "backend/oci/runtime.hpp"
 #include "backend/oci/testing/workbench.hpp"
-#include "core/event.hpp"
+#include "core/async/event.hpp"
 #include "core/ids.hpp"
 #include "support/missing.hpp"
 

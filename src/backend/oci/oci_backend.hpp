@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "core/task.hpp"
+#include "core/async/task.hpp"
 #include "sandbox/backend.hpp"
 
 namespace cloche {

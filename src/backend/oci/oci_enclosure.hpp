@@ -6,7 +6,7 @@
 
 #include "backend/oci/host.hpp"
 #include "backend/oci/sandbox_maker.hpp"
-#include "core/task.hpp"
+#include "core/async/task.hpp"
 #include "sandbox/backend.hpp"
 
 namespace cloche::oci {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "backend/oci/files.hpp"
-#include "core/exceptions.hpp"
+#include "core/async/exceptions.hpp"
 #include "core/fault_point.hpp"
 #include "core/log.hpp"
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "backend/oci/bundle.hpp"
-#include "backend/oci/cgroup.hpp"
-#include "backend/oci/private_mounts.hpp"
+#include "backend/oci/cgroup/cgroup.hpp"
+#include "backend/oci/root/private_mounts.hpp"
 #include "backend/oci/subprocess.hpp"
 #include "core/deadline.hpp"
 #include "core/result.hpp"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "backend/oci/cgroup.hpp"
-#include "backend/oci/private_mounts.hpp"
+#include "backend/oci/cgroup/cgroup.hpp"
+#include "backend/oci/root/private_mounts.hpp"
 #include "core/deadline.hpp"
 #include "core/result.hpp"
 

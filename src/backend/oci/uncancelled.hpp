@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "core/blocking.hpp"
-#include "core/task.hpp"
+#include "core/async/blocking.hpp"
+#include "core/async/task.hpp"
 
 namespace cloche::oci {
 

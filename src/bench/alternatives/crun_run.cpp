@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "backend/oci/cgroup_layout.hpp"
+#include "backend/oci/cgroup/cgroup_layout.hpp"
 #include "bench/child.hpp"
 #include "core/ids.hpp"
 

@@ -4,7 +4,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
-#include "backend/docker/json.hpp"
+#include "backend/docker/engine/json.hpp"
 #include "bench/alternatives/python.hpp"
 
 namespace cloche::bench {

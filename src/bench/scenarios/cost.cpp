@@ -3,7 +3,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "backend/docker/json.hpp"
+#include "backend/docker/engine/json.hpp"
 #include "bench/alternatives/service_client.hpp"
 #include "bench/interrupt.hpp"
 #include "bench/processes.hpp"

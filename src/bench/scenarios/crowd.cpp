@@ -1,14 +1,14 @@
 // Five hundred sandboxes that wait: what the server needs for them, and whether a claim notices.
 #include <algorithm>
 
-#include "backend/docker/json.hpp"
+#include "backend/docker/engine/json.hpp"
 #include "bench/alternatives/service_client.hpp"
 #include "bench/interrupt.hpp"
 #include "bench/pool_in_process.hpp"
 #include "bench/processes.hpp"
 #include "bench/scenarios/scenario.hpp"
 #include "bench/service_process.hpp"
-#include "core/event.hpp"
+#include "core/async/event.hpp"
 
 namespace cloche::bench {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/contest.hpp"
-#include "bench/report.hpp"
+#include "bench/report/contest.hpp"
+#include "bench/report/report.hpp"
 #include "bench/surroundings.hpp"
 
 namespace cloche::bench {

@@ -6,7 +6,7 @@
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
 
-#include "lib/throwing.hpp"
+#include "library/throwing.hpp"
 
 namespace cloche::cli {
 

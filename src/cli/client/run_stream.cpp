@@ -5,7 +5,7 @@
 
 #include "cli/client/event_parser.hpp"
 #include "cli/client/json_fields.hpp"
-#include "core/event.hpp"
+#include "core/async/event.hpp"
 
 namespace cloche::cli {
 

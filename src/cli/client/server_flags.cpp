@@ -10,7 +10,7 @@
 
 #include "cli/client/server_place.hpp"
 #include "core/unique_fd.hpp"
-#include "lib/throwing.hpp"
+#include "library/throwing.hpp"
 
 namespace cloche::cli {
 

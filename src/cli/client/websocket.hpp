@@ -7,7 +7,7 @@
 
 #include "cli/client/service.hpp"
 #include "cli/client/websocket_frames.hpp"
-#include "core/gate.hpp"
+#include "core/async/gate.hpp"
 
 namespace cloche::cli {
 

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "agent/files/tar_bytes.hpp"
+#include "archive/testing/tar_bytes.hpp"
 #include "cli/copy/copy_place.hpp"
 #include "cli/copy/packer.hpp"
 #include "cli/copy/unarchive.hpp"
@@ -18,7 +18,7 @@ namespace cloche::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using namespace agent::testing;
+using namespace testing_support;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;

@@ -7,17 +7,15 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "agent/files/file_error.hpp"
-#include "agent/files/resolve.hpp"
-#include "agent/files/tar_writer.hpp"
-#include "agent/files/tree_walk.hpp"
+#include "agent/files/tree/resolve.hpp"
+#include "agent/files/tree/tree_walk.hpp"
+#include "archive/tar_writer.hpp"
 #include "cli/copy/copy_place.hpp"
+#include "core/file_error.hpp"
 
 namespace cloche::cli {
 
 namespace {
-
-namespace tar = agent::tar;
 
 constexpr std::size_t piece_size = std::size_t{64} * 1024;
 
@@ -36,9 +34,9 @@ tar::Entry entry_of(const struct stat& status, std::string path, tar::EntryType 
 
 Result<Packer> Packer::open(const std::string& path, const std::string& name) {
   UniqueFd top(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  if (!top) return fail(agent::file_error(errno, path));
+  if (!top) return fail(file_error(errno, path));
   struct stat status = {};
-  if (::fstat(top.get(), &status) != 0) return fail(agent::file_error(errno, path));
+  if (::fstat(top.get(), &status) != 0) return fail(file_error(errno, path));
   if (S_ISREG(status.st_mode)) return of_file(std::move(top), name);
   if (!S_ISDIR(status.st_mode)) return fail(ErrorCode::invalid_argument, path + " is neither a file nor a directory");
   Packer packer;
@@ -54,7 +52,7 @@ Result<Packer> Packer::open(const std::string& path, const std::string& name) {
 
 Result<Packer> Packer::of_file(UniqueFd file, const std::string& name) {
   struct stat status = {};
-  if (::fstat(file.get(), &status) != 0) return fail(agent::file_error(errno, name));
+  if (::fstat(file.get(), &status) != 0) return fail(file_error(errno, name));
   Packer packer;
   packer.top_ = std::move(file);
   Item item;
@@ -116,7 +114,7 @@ Result<std::string> Packer::begin_file(Item& item) {
   } else {
     auto opened =
         agent::resolve(top_.get(), agent::Links::beneath, item.below, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
-    if (!opened) return fail(agent::file_error(opened.error(), item.below));
+    if (!opened) return fail(file_error(opened.error(), item.below));
     file_ = std::move(*opened);
   }
   struct stat status = {};
@@ -136,7 +134,7 @@ Result<std::string> Packer::next() {
     do {
       n = ::read(file_.get(), piece.data(), piece.size());
     } while (n < 0 && errno == EINTR);
-    if (n < 0) return fail(agent::file_error(errno, file_name_));
+    if (n < 0) return fail(file_error(errno, file_name_));
     // The header has announced more: an incomplete copy is an error.
     if (n == 0) return fail(ErrorCode::invalid_argument, file_name_ + " was truncated while it was being copied");
     piece.resize(static_cast<std::size_t>(n));

@@ -5,7 +5,7 @@
 #include <deque>
 #include <string>
 
-#include "agent/files/tar_format.hpp"
+#include "archive/tar_format.hpp"
 #include "core/result.hpp"
 #include "core/unique_fd.hpp"
 
@@ -35,7 +35,7 @@ class Packer {
  private:
   struct Item {
     std::string below;  // the top; empty for the top itself
-    agent::tar::Entry entry;
+    tar::Entry entry;
   };
 
   Packer() = default;

@@ -8,17 +8,15 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "agent/files/file_error.hpp"
-#include "agent/files/merge_tree.hpp"
-#include "agent/files/pending_file.hpp"
-#include "agent/files/remove_tree.hpp"
+#include "agent/files/operations/pending_file.hpp"
+#include "agent/files/tree/merge_tree.hpp"
+#include "agent/files/tree/remove_tree.hpp"
 #include "cli/copy/copy_place.hpp"
+#include "core/file_error.hpp"
 
 namespace cloche::cli {
 
 namespace {
-
-namespace tar = agent::tar;
 
 // The limit of the service, and more names than any workspace has.
 constexpr agent::UnpackLimits limits{.bytes = std::uint64_t{4} << 30, .entries = 2'000'000};
@@ -32,7 +30,7 @@ mode_t own_umask() {
 }
 
 std::unexpected<Error> hostile(const std::string& path, const char* how) {
-  return fail(ErrorCode::protocol, "the service sent an unsafe archive: `" + agent::shown(path) + "` " + how);
+  return fail(ErrorCode::protocol, "the service sent an unsafe archive: `" + shown(path) + "` " + how);
 }
 
 }  // namespace
@@ -67,7 +65,7 @@ Result<std::unique_ptr<Unarchive>> Unarchive::make(const std::string& path, Want
   std::unique_ptr<Unarchive> own(new Unarchive());
   own->wanted_ = wanted;
   if (wanted == Wanted::directory) own->existing_.reset(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (wanted == Wanted::directory && !own->existing_ && errno != ENOENT) return fail(agent::file_error(errno, path));
+  if (wanted == Wanted::directory && !own->existing_ && errno != ENOENT) return fail(file_error(errno, path));
   own->name_ = last_name(path);
   own->holder_ = own->existing_.get();
   if (!own->existing_) {
@@ -76,18 +74,18 @@ Result<std::unique_ptr<Unarchive>> Unarchive::make(const std::string& path, Want
     const auto slash = above.rfind('/');
     const std::string parent = slash == above.npos ? "." : slash == 0 ? "/" : std::string(above.substr(0, slash));
     own->parent_.reset(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!own->parent_) return fail(agent::file_error(errno, parent));
+    if (!own->parent_) return fail(file_error(errno, parent));
     if (own->name_.empty()) return fail(ErrorCode::invalid_argument, path + " is not a file name");
     own->holder_ = own->parent_.get();
   }
   std::string staging = agent::temporary_name();
-  if (::mkdirat(own->holder_, staging.c_str(), 0700) != 0) return fail(agent::file_error(errno, path));
+  if (::mkdirat(own->holder_, staging.c_str(), 0700) != 0) return fail(file_error(errno, path));
   own->staging_ = std::move(staging);
   own->staged_.reset(::openat(own->holder_, own->staging_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   UniqueFd top(::fcntl(own->staged_.get(), F_DUPFD_CLOEXEC, 0));
   if (!top) return fail_errno("open the staging directory");
   auto cursor = agent::TreeCursor::at(std::move(top));
-  if (!cursor) return fail(agent::file_error(cursor.error(), path));
+  if (!cursor) return fail(file_error(cursor.error(), path));
   own->unpacker_ = std::make_unique<agent::Unpacker>(std::move(*cursor), own->staged_.get(), limits);
   return own;
 }
@@ -156,11 +154,11 @@ Status Unarchive::finish_directory() {
     if (!merged) return fail(std::move(merged).error().at("some files may have been copied before this"));
     return {};
   }
-  if (::fchmod(staged_.get(), 0777 & ~own_umask()) != 0) return fail(agent::file_error(errno, name_));
+  if (::fchmod(staged_.get(), 0777 & ~own_umask()) != 0) return fail(file_error(errno, name_));
   int moved = ::renameat2(holder_, staging_.c_str(), holder_, name_.c_str(), RENAME_NOREPLACE);
   // Some file systems do not know the flag; a plain one replaces nothing but an empty directory.
   if (moved != 0 && errno == EINVAL) moved = ::renameat(holder_, staging_.c_str(), holder_, name_.c_str());
-  if (moved != 0) return fail(agent::file_error(errno, name_));
+  if (moved != 0) return fail(file_error(errno, name_));
   staging_.clear();
   return {};
 }
@@ -168,7 +166,7 @@ Status Unarchive::finish_directory() {
 Status Unarchive::finish_file() {
   if (file_name_.empty()) return fail(ErrorCode::protocol, "the service sent no file");
   if (::renameat(staged_.get(), file_name_.c_str(), holder_, name_.c_str()) != 0) {
-    return fail(agent::file_error(errno, name_));
+    return fail(file_error(errno, name_));
   }
   return {};
 }

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "agent/files/tar_reader.hpp"
-#include "agent/files/unpacker.hpp"
+#include "agent/files/operations/unpacker.hpp"
+#include "archive/tar_reader.hpp"
 #include "core/result.hpp"
 
 namespace cloche::cli {
@@ -40,7 +40,7 @@ class Unarchive {
   enum class Wanted { directory, file };
   Unarchive() = default;
   static Result<std::unique_ptr<Unarchive>> make(const std::string& path, Wanted wanted);
-  Status add(agent::tar::Entry entry);
+  Status add(tar::Entry entry);
   Status finish_directory();
   Status finish_file();
 
@@ -51,7 +51,7 @@ class Unarchive {
   int holder_ = -1;      // the directory that has the staging directory in it
   std::string staging_;  // its name; empty if there is none
   UniqueFd staged_;
-  agent::tar::Reader reader_;
+  tar::Reader reader_;
   std::unique_ptr<agent::Unpacker> unpacker_;
   std::set<std::string> links_;
   std::vector<std::string> left_out_;

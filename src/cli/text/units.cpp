@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "auth/utc_time.hpp"
+#include "core/utc_time.hpp"
 
 namespace cloche::cli {
 
@@ -28,7 +28,7 @@ std::string span_text(std::chrono::seconds span) {
 }
 
 std::string age_text(std::string_view utc, std::chrono::sys_seconds now) {
-  const auto moment = auth::parse_utc_text(utc);
+  const auto moment = parse_utc_text(utc);
   if (!moment) return "-";
   return span_text(std::chrono::duration_cast<std::chrono::seconds>(now - *moment));
 }

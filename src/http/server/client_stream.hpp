@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "http/server/inflow.hpp"
 #include "http/server/limits.hpp"
+#include "http/server/request/inflow.hpp"
 
 namespace cloche::http {
 

@@ -16,10 +16,10 @@
 #include <string_view>
 
 #include "cloche/bytes.hpp"
-#include "core/task.hpp"
+#include "core/async/task.hpp"
 #include "http/fields.hpp"
 #include "http/server/peer.hpp"
-#include "http/server/target.hpp"
+#include "http/server/request/target.hpp"
 #include "http/stream.hpp"
 
 namespace boost::asio {

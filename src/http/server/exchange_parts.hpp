@@ -3,10 +3,10 @@
 
 #include <set>
 
-#include "core/event.hpp"
-#include "http/server/answer.hpp"
-#include "http/server/body_budget.hpp"
-#include "http/server/body_reader.hpp"
+#include "core/async/event.hpp"
+#include "http/server/answer/answer.hpp"
+#include "http/server/request/body_budget.hpp"
+#include "http/server/request/body_reader.hpp"
 #include "http/server/server.hpp"
 
 namespace cloche::http {

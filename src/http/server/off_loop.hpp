@@ -3,7 +3,7 @@
 
 #include <boost/asio/thread_pool.hpp>
 
-#include "core/blocking.hpp"
+#include "core/async/blocking.hpp"
 #include "http/server/exchange.hpp"
 
 namespace cloche::http {

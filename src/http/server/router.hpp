@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "http/server/target.hpp"
+#include "http/server/request/target.hpp"
 
 namespace cloche::http {
 

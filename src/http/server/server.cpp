@@ -1,13 +1,13 @@
 #include "http/server/server.hpp"
 
-#include "core/event.hpp"
-#include "core/exceptions.hpp"
+#include "core/async/event.hpp"
+#include "core/async/exceptions.hpp"
+#include "core/async/first_of.hpp"
+#include "core/async/shielded.hpp"
+#include "core/async/task_group.hpp"
 #include "core/fault_point.hpp"
-#include "core/first_of.hpp"
 #include "core/ids.hpp"
 #include "core/log.hpp"
-#include "core/shielded.hpp"
-#include "core/task_group.hpp"
 #include "http/server/listener.hpp"
 #include "http/server/server_connection.hpp"
 

@@ -1,9 +1,9 @@
 // Bodies that cost something: large ones, endless ones, wrong ones, many at a time.
 #include <boost/asio/thread_pool.hpp>
 
-#include "core/loop_lag.hpp"
-#include "core/task_group.hpp"
-#include "http/server/json_body.hpp"
+#include "core/async/loop_lag.hpp"
+#include "core/async/task_group.hpp"
+#include "http/server/request/json_body.hpp"
 #include "http/server/testing/served.hpp"
 
 namespace cloche::http {

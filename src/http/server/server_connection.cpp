@@ -1,6 +1,6 @@
 #include "http/server/server_connection.hpp"
 
-#include "core/first_of.hpp"
+#include "core/async/first_of.hpp"
 #include "core/ids.hpp"
 #include "core/log.hpp"
 

@@ -1,7 +1,7 @@
 // Requests and answers on kept connections: order, bodies, streams, and handlers that misbehave.
-#include "core/task_group.hpp"
+#include "core/async/task_group.hpp"
 #include "http/client.hpp"
-#include "http/server/json_body.hpp"
+#include "http/server/request/json_body.hpp"
 #include "http/server/routed.hpp"
 #include "http/server/testing/served.hpp"
 

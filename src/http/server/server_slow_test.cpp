@@ -1,5 +1,5 @@
 // Clients that take their time, or are gone.
-#include "core/shielded.hpp"
+#include "core/async/shielded.hpp"
 #include "http/server/testing/served.hpp"
 
 namespace cloche::http {

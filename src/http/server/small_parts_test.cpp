@@ -3,10 +3,10 @@
 
 #include <boost/json.hpp>
 
-#include "http/server/answer_head.hpp"
-#include "http/server/byte_range.hpp"
-#include "http/server/json_body.hpp"
-#include "http/server/server_event.hpp"
+#include "http/server/answer/answer_head.hpp"
+#include "http/server/answer/server_event.hpp"
+#include "http/server/request/byte_range.hpp"
+#include "http/server/request/json_body.hpp"
 
 namespace cloche::http {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/task_group.hpp"
+#include "core/async/task_group.hpp"
 #include "http/endpoint.hpp"
 
 namespace cloche::http::testing {

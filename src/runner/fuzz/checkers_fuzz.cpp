@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "runner/checkers.hpp"
+#include "runner/judge/checkers.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace cloche;

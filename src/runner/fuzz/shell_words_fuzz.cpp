@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "runner/shell_words.hpp"
+#include "runner/autograder/shell_words.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace cloche::runner;

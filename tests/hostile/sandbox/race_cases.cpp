@@ -9,7 +9,7 @@
 
 #include "hostile/sandbox/place.hpp"
 #include "hostile/sandbox/weak_place.hpp"
-#include "session/artifacts.hpp"
+#include "session/runs/artifacts.hpp"
 #include "support/missing.hpp"
 
 namespace cloche::hostile {

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "backend/oci/cgroup.hpp"
+#include "backend/oci/cgroup/cgroup.hpp"
 #include "backend/oci/files.hpp"
 #include "core/ids.hpp"
 #include "hostile/sandbox/stage.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "backend/docker/demultiplexer.hpp"
+#include "backend/docker/engine/demultiplexer.hpp"
 
 namespace {
 

@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "backend/docker/json.hpp"
-#include "backend/docker/options.hpp"
+#include "backend/docker/engine/json.hpp"
+#include "backend/docker/engine/options.hpp"
 #include "http/testing/scripted_server.hpp"
 
 namespace cloche::docker::testing {

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "backend/docker/agent_archive.hpp"
-#include "backend/docker/container_calls.hpp"
-#include "backend/docker/image_calls.hpp"
+#include "backend/docker/engine/container_calls.hpp"
+#include "backend/docker/engine/image_calls.hpp"
+#include "backend/docker/image/agent_archive.hpp"
 #include "backend/docker/labels.hpp"
 #include "core/ids.hpp"
 #include "http/testing/scripted_server.hpp"

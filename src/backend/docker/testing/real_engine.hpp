@@ -10,7 +10,7 @@
 #include <string>
 
 #include "backend/docker/docker_backend.hpp"
-#include "backend/docker/engine.hpp"
+#include "backend/docker/engine/engine.hpp"
 
 namespace cloche::docker::testing {
 

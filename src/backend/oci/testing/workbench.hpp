@@ -12,7 +12,7 @@
 #include <string>
 
 #include "backend/oci/oci_backend.hpp"
-#include "core/task.hpp"
+#include "core/async/task.hpp"
 #include "sandbox/backend.hpp"
 #include "support/missing.hpp"
 

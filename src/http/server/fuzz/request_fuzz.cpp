@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "http/server/body_decoder.hpp"
-#include "http/server/request_head.hpp"
+#include "http/server/request/body_decoder.hpp"
+#include "http/server/request/request_head.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <optional>
 
-#include "core/event.hpp"
+#include "core/async/event.hpp"
 #include "http/server/server.hpp"
 #include "http/server/testing/raw_client.hpp"
 #include "http/testing/scripted_server.hpp"

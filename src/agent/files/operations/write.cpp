@@ -1,0 +1,94 @@
+// write: content to a file, whole or not at all; or appended.
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <optional>
+
+#include "agent/files/operations/operations.hpp"
+#include "agent/files/operations/pending_file.hpp"
+#include "agent/files/streams.hpp"
+#include "agent/files/tree/parents.hpp"
+#include "core/file_error.hpp"
+
+namespace cloche::agent {
+
+namespace {
+
+// The mode of the existing file; nullopt if there is none. An error if it is not a regular file.
+Result<std::optional<mode_t>> existing_mode(const Place& place) {
+  struct stat status = {};
+  if (::fstatat(place.parent.get(), place.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (errno == ENOENT) return std::nullopt;
+    return fail_file(errno);
+  }
+  CLOCHE_CHECK(require_regular(status.st_mode));
+  return status.st_mode & 0777;
+}
+
+// The directory a request names, for messages.
+std::string directory_of(const wire::FileRequest& request) {
+  const auto slash = request.path.rfind('/');
+  if (slash == std::string::npos || slash == 0) return request.root.empty() ? "/" : request.root;
+  return request.path.substr(0, slash);
+}
+
+// Copies the content, counting it as it comes; the bytes copied.
+Result<std::uint64_t> copy_content(const wire::FileRequest& request, int in, int file) {
+  ContentReader reader(in);
+  std::uint64_t written = 0;
+  for (;;) {
+    CLOCHE_TRY(const std::string_view chunk, reader.next());
+    if (chunk.empty()) return written;
+    if (request.max_bytes != 0 && chunk.size() > request.max_bytes - written) {
+      return fail(ErrorCode::limit_reached,
+                  "content is larger than the " + std::to_string(request.max_bytes) + " bytes allowed");
+    }
+    if (const int number = write_all(file, chunk); number != 0) {
+      const bool full = number == ENOSPC || number == EDQUOT;
+      return fail_file(number, full ? directory_of(request) : std::string());
+    }
+    written += chunk.size();
+  }
+}
+
+Result<std::uint64_t> append_content(const wire::FileRequest& request, int in, const Place& place, mode_t mode) {
+  UniqueFd file(::openat(place.parent.get(), place.name.c_str(),
+                         O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, mode));
+  struct stat status = {};
+  if (!file || ::fstat(file.get(), &status) != 0) return fail_file(errno);
+  CLOCHE_CHECK(require_regular(status.st_mode));
+  return copy_content(request, in, file.get());
+}
+
+Result<std::uint64_t> replace_content(const wire::FileRequest& request, int in, const Place& place, mode_t mode) {
+  CLOCHE_TRY(PendingFile file, PendingFile::create(place.parent.get()));
+  CLOCHE_TRY(const std::uint64_t written, copy_content(request, in, file.fd()));
+  if (::fchmod(file.fd(), mode) != 0) return fail_file(errno);
+  CLOCHE_CHECK(file.publish(place.name));
+  return written;
+}
+
+}  // namespace
+
+Status write_file(const wire::FileRequest& request, const FileIo& io) {
+  CLOCHE_TRY(const Base base, base_of(request));
+  CLOCHE_TRY(CheckedPath path, base.check(request.path));
+  CLOCHE_TRY(const mode_t asked_mode, mode_of(request, 0));
+  if (path.wants_directory || path.components.empty()) return fail_file(EISDIR);
+  MadeDirectories made;
+  if (request.parents) {
+    const std::vector<std::string> above(path.components.begin(), path.components.end() - 1);
+    CLOCHE_TRY(made, make_directories(base, above));
+  }
+  CLOCHE_TRY(const Place place, base.target(path));
+  CLOCHE_TRY(const std::optional<mode_t> existing, existing_mode(place));
+  if (existing && !request.force) CLOCHE_CHECK(require_writable(place.parent.get(), place.name));
+  const mode_t mode = asked_mode != 0 ? asked_mode : existing.value_or(0644);
+  CLOCHE_TRY(const std::uint64_t written, request.append ? append_content(request, io.in, place, mode)
+                                                         : replace_content(request, io.in, place, mode));
+  made.keep();
+  return io.reply({.done = true, .bytes = written});
+}
+
+}  // namespace cloche::agent

@@ -1,0 +1,144 @@
+#include "backend/oci/root/user_namespace.hpp"
+
+#include <fcntl.h>
+#include <linux/securebits.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string_view>
+
+namespace cloche::oci {
+
+namespace {
+
+// Code that runs in the child: a sanitizer's notes about it would be the parent's.
+#define NO_SANITIZE __attribute__((no_sanitize("address", "thread", "undefined")))
+
+#if defined(__SANITIZE_THREAD__)
+constexpr int shared_memory = 0;
+#else
+constexpr int shared_memory = CLONE_VM;
+#endif
+
+struct HolderPlan {
+  uid_t owner;
+  int report;   // the error's number is written here, 0 for none
+  int release;  // the child lives until this ends
+};
+
+// Shares memory with a process that has threads: nothing but system calls, and those of them that concern this thread
+// alone. It keeps its capabilities with the other user, for not every host lets those without make a namespace.
+NO_SANITIZE int hold_namespace(void* argument) {
+  const HolderPlan& plan = *static_cast<const HolderPlan*>(argument);
+  // All others go, among them the end that releases it and those of holders that are started at the same time.
+  const unsigned low = static_cast<unsigned>(plan.report < plan.release ? plan.report : plan.release);
+  const unsigned high = static_cast<unsigned>(plan.report < plan.release ? plan.release : plan.report);
+  if (low > 0) ::syscall(SYS_close_range, 0U, low - 1, 0);
+  if (high - low > 1) ::syscall(SYS_close_range, low + 1, high - 1, 0);
+  ::syscall(SYS_close_range, high + 1, ~0U, 0);
+  // A namespace may have what its maker may have. Programs have limits of their own.
+  const rlimit unlimited{RLIM_INFINITY, RLIM_INFINITY};
+  ::setrlimit(RLIMIT_MSGQUEUE, &unlimited);
+  ::setrlimit(RLIMIT_SIGPENDING, &unlimited);
+  const uid_t same = static_cast<uid_t>(-1);
+  int error = 0;
+  if (::prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0) != 0 ||
+      ::syscall(SYS_setresuid, same, plan.owner, same) != 0 || ::unshare(CLONE_NEWUSER) != 0) {
+    error = errno;
+  }
+  (void)!::write(plan.report, &error, sizeof error);
+  char byte = 0;
+  (void)!::read(plan.release, &byte, 1);
+  ::_exit(0);
+}
+
+// A child that waits in its namespace until it is let go of, and is gone with this object.
+class Holder {
+ public:
+  Holder() = default;
+  Holder(const Holder&) = delete;
+  Holder& operator=(const Holder&) = delete;
+  ~Holder() {
+    release_.reset();
+    while (pid_ > 0 && ::waitpid(pid_, nullptr, __WALL) < 0 && errno == EINTR) {
+    }
+    if (stack_ != MAP_FAILED) ::munmap(stack_, stack_size);
+  }
+
+  Status start(uid_t owner) {
+    int report[2];
+    int release[2];
+    if (::pipe2(report, O_CLOEXEC) != 0) return fail_errno("pipe");
+    const UniqueFd reported(report[0]);
+    UniqueFd reporter(report[1]);
+    if (::pipe2(release, O_CLOEXEC) != 0) return fail_errno("pipe");
+    released_.reset(release[0]);
+    release_.reset(release[1]);
+    stack_ = ::mmap(nullptr, stack_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (stack_ == MAP_FAILED) return fail_errno("map a stack");
+    plan_ = {owner, reporter.get(), released_.get()};
+    sigset_t all;
+    sigset_t former;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &former);
+    pid_ = ::clone(hold_namespace, static_cast<char*>(stack_) + stack_size, shared_memory | SIGCHLD, &plan_);
+    const int number = errno;
+    ::pthread_sigmask(SIG_SETMASK, &former, nullptr);
+    if (pid_ < 0) return fail(errno_error("start a process", number));
+    reporter.reset();
+    int error = 0;
+    ssize_t n = 0;
+    do {
+      n = ::read(reported.get(), &error, sizeof error);
+    } while (n < 0 && errno == EINTR);
+    if (n != static_cast<ssize_t>(sizeof error)) return fail(ErrorCode::internal, "a process ended immediately");
+    if (error != 0) return fail(errno_error("create a user namespace", error));
+    return {};
+  }
+
+  std::string file(std::string_view name) const { return "/proc/" + std::to_string(pid_) + "/" + std::string(name); }
+
+ private:
+  static constexpr std::size_t stack_size = 64 * 1024;
+
+  HolderPlan plan_{};
+  UniqueFd released_;
+  UniqueFd release_;
+  void* stack_ = MAP_FAILED;
+  pid_t pid_ = -1;
+};
+
+Status write_map(const std::string& path, const std::string& map) {
+  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!fd || ::write(fd.get(), map.data(), map.size()) != static_cast<ssize_t>(map.size())) {
+    return fail_errno("write " + path);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<UserNamespace> UserNamespace::make(UidRange uids) {
+  Holder holder;
+  // Not uid 0 of the sandbox: the owner has power over the namespace from outside, and nothing may run as it.
+  CLOCHE_CHECK(holder.start(uids.first() + UidRange::size - 1));
+  const std::string map = "0 " + std::to_string(uids.first()) + " " + std::to_string(UidRange::size) + "\n";
+  CLOCHE_CHECK(write_map(holder.file("uid_map"), map));
+  CLOCHE_CHECK(write_map(holder.file("gid_map"), map));
+  UniqueFd fd(::open(holder.file("ns/user").c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return fail_errno("open a user namespace");
+  return UserNamespace(std::move(fd));
+}
+
+std::string UserNamespace::path() const {
+  return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(fd_.get());
+}
+
+}  // namespace cloche::oci

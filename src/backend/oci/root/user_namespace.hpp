@@ -1,0 +1,29 @@
+// UserNamespace: made before the runtime starts, and owned by a user that no other sandbox has.
+//
+// The kernel charges what it counts for a user namespace (inotify, fanotify, message queues, pending signals, locked
+// memory, namespaces) to the namespace's owner as well. A namespace that a runtime makes is root's, and all sandboxes
+// together would have what root has.
+#pragma once
+
+#include <string>
+
+#include "backend/oci/root/uid_ranges.hpp"
+#include "core/result.hpp"
+#include "core/unique_fd.hpp"
+
+namespace cloche::oci {
+
+class UserNamespace {
+ public:
+  // With the uids and gids of the range, from 0 on.
+  static Result<UserNamespace> make(UidRange uids);
+
+  // For processes of this host, as long as this object exists.
+  std::string path() const;
+
+ private:
+  explicit UserNamespace(UniqueFd fd) : fd_(std::move(fd)) {}
+  UniqueFd fd_;
+};
+
+}  // namespace cloche::oci

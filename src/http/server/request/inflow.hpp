@@ -1,0 +1,57 @@
+// Inflow: what comes from a client, read all the time into a bounded buffer. Private to this folder.
+//
+// Since a read is always pending, the client's end is noticed while a handler works, and a deadline is a wait that ends
+// and not a read that is broken off: the stream can still be written to afterwards. Only a full buffer stops the
+// reading.
+#pragma once
+
+#include <array>
+#include <boost/asio/steady_timer.hpp>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/async/event.hpp"
+#include "http/stream.hpp"
+
+namespace cloche::http {
+
+class Inflow {
+ public:
+  Inflow(Stream& stream, const Executor& executor, std::size_t most_kept);
+
+  // Reads until the stream ends; runs beside those who use the bytes.
+  Task<> pump();
+
+  std::string_view bytes() const { return std::string_view(buffer_).substr(used_); }
+  void consume(std::size_t count);
+  // How much is read ahead of those who use it.
+  void keep(std::size_t most);
+  // Gives memory back that is not used, where a pause may follow.
+  void shrink() {
+    if (bytes().empty()) buffer_ = {};
+  }
+  // Nothing more will come.
+  bool ended() const { return ended_; }
+  std::uint64_t total() const { return total_; }
+  std::uint64_t consumed() const { return total_ - bytes().size(); }
+
+  // Waits for more bytes, the end, the deadline or wake(). One waiter at a time.
+  Task<> wait(Deadline deadline);
+  void wake() { arrived_.cancel(); }
+
+ private:
+  static constexpr std::size_t piece_size = 16 << 10;
+
+  Stream& stream_;
+  std::size_t most_kept_;
+  std::array<char, piece_size> piece_;
+  std::string buffer_;
+  std::size_t used_ = 0;  // of the buffer's front
+  std::uint64_t total_ = 0;
+  bool ended_ = false;
+  asio::steady_timer arrived_;
+  Event room_;
+};
+
+}  // namespace cloche::http

@@ -1,0 +1,71 @@
+#include "language/default_profiles.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace cloche {
+
+namespace {
+
+// The search path for programs in sandboxes made from the host's own /usr.
+constexpr const char* program_dirs[] = {"/usr/local/bin/", "/usr/bin/", "/bin/", "/usr/local/sbin/", "/usr/sbin/"};
+
+bool can_run(const Language& language, BackendKind backend, const HasProgram& has) {
+  if (backend == BackendKind::docker) return !language.image.empty();
+  return std::ranges::all_of(language.toolchain, [&](const Tool& tool) { return has(tool.program); });
+}
+
+void make_room_for(Limits& limits, const StepLimits& step) {
+  if (step.memory) limits.memory = std::max(limits.memory, *step.memory);
+  if (step.pids) limits.pids = std::max(limits.pids, *step.pids);
+  if (step.file_size) limits.file_size = std::max(limits.file_size, *step.file_size);
+}
+
+}  // namespace
+
+bool host_has_program(const std::string& program) {
+  if (program.starts_with('/')) return ::access(program.c_str(), X_OK) == 0;
+  return std::ranges::any_of(program_dirs,
+                             [&](const char* dir) { return ::access((dir + program).c_str(), X_OK) == 0; });
+}
+
+std::vector<Profile> default_profiles(const LanguageRegistry& languages, BackendKind backend, const HasProgram& has) {
+  std::map<std::string, Profile> profiles;
+  for (const auto& [name, language] : languages.all()) {
+    if (!can_run(language, backend, has)) continue;
+    Profile& profile = profiles[language.profile];
+    if (profile.name.empty()) {
+      profile.name = language.profile;
+      profile.pool.pool_size = 1;
+      if (backend == BackendKind::docker) profile.sandbox.image = language.image;
+    }
+    make_room_for(profile.sandbox.limits, language.compile_limits);
+    make_room_for(profile.sandbox.limits, language.run_limits);
+    if (language.zygote) profile.zygotes.push_back(*language.zygote);
+  }
+  std::vector<Profile> all;
+  for (auto& [name, profile] : profiles) all.push_back(std::move(profile));
+  return all;
+}
+
+Profile session_profile(const LanguageRegistry& languages, BackendKind backend, const std::string& image,
+                        std::uint32_t most_sessions, const HasProgram& has) {
+  Profile profile;
+  profile.name = "session";
+  if (backend == BackendKind::docker) profile.sandbox.image = image;
+  Limits& limits = profile.sandbox.limits;
+  limits.memory = mib(512);
+  limits.cpus = 1;
+  limits.pids = 128;
+  limits.file_size = mib(64);
+  limits.work_dir = mib(256);
+  profile.pool.pool_size = most_sessions == 0 ? 0 : 2;
+  profile.pool.scale_limit = most_sessions + 2;
+  const auto python = languages.find("python");
+  const bool has_python = backend == BackendKind::docker || has("python3");
+  if (python && python->zygote && has_python) profile.zygotes.push_back(*python->zygote);
+  return profile;
+}
+
+}  // namespace cloche

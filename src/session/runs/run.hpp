@@ -1,0 +1,94 @@
+// Run: one run of a session, running or ended, with its log. RunReader: a client that follows it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/async/event.hpp"
+#include "session/runs/run_log.hpp"
+
+namespace cloche::session {
+
+enum class Unattended {
+  cancelled,  // a foreground run without a reader is cancelled after a while
+  goes_on,
+};
+
+struct RunInfo {
+  std::string language;  // "bash" for a shell line
+  std::string context;   // empty: none
+  std::string text;      // the beginning of the code or command, for people
+  Lifetime lifetime = Lifetime::foreground;
+  Unattended unattended = Unattended::goes_on;
+};
+
+// Belongs on the thread that owns all state; held by the session's Runs and by all who follow it.
+class Run {
+ public:
+  Run(const Executor& executor, std::string id, RunInfo info, auth::QuotaTicket ticket);
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  const std::string& id() const { return id_; }
+  const RunInfo& info() const { return info_; }
+  const RunLog& log() const { return log_; }
+  bool running() const { return log_.how() == nullptr; }
+  WallTime started() const { return started_; }
+  std::optional<WallTime> ended() const { return ended_; }
+
+  // Calls it off: a foreground run ends with this error, a background program is killed. It has not ended yet when this
+  // returns.
+  void stop(std::string why);
+  // `invalid_argument` if it has ended or the signal is invalid, `unavailable` while it has no process.
+  Status signal(int number);
+  // Waits until it has ended or the deadline has passed; true if it has ended.
+  Task<bool> wait(Deadline deadline);
+
+ private:
+  friend class Runs;
+  friend class RunReader;
+
+  void add(const RunOutput& output);
+  void finish(RunEnd how);
+  void set_exec(Exec* exec);
+  // Returns when it is called off.
+  Task<> until_called_off(Deadline::Clock::duration patience);
+
+  std::string id_;
+  RunInfo info_;
+  auth::QuotaTicket ticket_;
+  WallTime started_ = std::chrono::system_clock::now();
+  std::optional<WallTime> ended_;
+  RunLog log_;
+  Event changed_;  // there is more in the log
+  Event steered_;  // called off, or its readers came or went
+  std::optional<Error> called_off_;
+  bool killed_ = false;  // a background program is to be killed
+  std::uint32_t readers_ = 0;
+  Deadline::Clock::time_point unread_since_ = Deadline::Clock::now();
+  Exec* exec_ = nullptr;  // while there is a process
+  std::uint64_t background_id_ = 0;
+};
+
+// As long as one exists, the run is attended.
+class RunReader {
+ public:
+  // `invalid_argument` for a position that the log never had.
+  static Result<RunReader> at(std::shared_ptr<Run> run, std::uint64_t position);
+  RunReader(RunReader&&) noexcept = default;
+  RunReader& operator=(RunReader&&) = delete;
+  ~RunReader();
+
+  // The next event; nullopt if there are no more. Waits if none is available yet.
+  Task<std::optional<RunEvent>> next();
+  const Run& run() const { return *run_; }
+
+ private:
+  RunReader(std::shared_ptr<Run> run, std::uint64_t position);
+
+  std::shared_ptr<Run> run_;
+  std::uint64_t position_;
+};
+
+}  // namespace cloche::session

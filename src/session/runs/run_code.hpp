@@ -1,0 +1,91 @@
+// Runs code or a command in a session's sandbox, each as a fresh process that starts in the workspace, and finds what
+// it made there.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "cloche/submission.hpp"
+#include "language/language_registry.hpp"
+#include "runner/workplace.hpp"
+#include "session/runs/artifact_rules.hpp"
+#include "session/runs/artifacts.hpp"
+#include "session/session.hpp"
+
+namespace cloche::session {
+
+struct Code {
+  std::string language;  // its name or another name for it, whatever the case
+  std::string text;
+};
+struct ShellLine {
+  std::string line;  // for bash where the sandbox has one, else for sh
+  enum class Pipes { last_command, any_failure } pipes = Pipes::last_command;  // whose status a pipe has
+};
+
+struct RunRequest {
+  std::variant<Code, ShellLine> what;
+  std::string input;
+  std::map<std::string, std::string> env;            // over the session's
+  std::string work_dir;                              // below the workspace, or absolute; empty: the workspace
+  FileTree files;                                    // written into the workspace before; all or nothing
+  std::optional<std::chrono::milliseconds> timeout;  // of the run; the compile step has the language's own
+  Bytes keep_output = mib(1);                        // of stdout, and of stderr
+  ArtifactCaps artifacts;                            // the rules are the session's, under what follows
+  ArtifactChoice artifact_choice;
+  runner::ExecObserver
+      watch;  // called with the program when it has started, and with nullptr before it is destroyed; may be empty
+};
+
+struct RunOutput {
+  enum class Source { out, err } source = Source::out;
+  std::string bytes;
+};
+// Called with each piece of the program's output as it comes, within `keep_output`.
+using RunListener = std::function<void(const RunOutput&)>;
+
+struct RunResult {
+  Category category = Category::system_error;
+  Cause cause = Cause::none;
+  std::string reason;     // of whatever is not a success
+  CompileReport compile;  // `ran` only where the language has such a step
+  Outcome outcome;        // of the run; of the compile step where that failed
+  std::string out;
+  std::string err;
+  ArtifactList artifacts;
+
+  bool truncated() const { return outcome.out.dropped.count > 0 || outcome.err.dropped.count > 0; }
+};
+
+// `invalid_argument` for an unknown language and an invalid request, `sandbox_lost` if the sandbox dies, and then the
+// session is lost. How the program ended is in the result. If the caller is cancelled, the program is stopped.
+Task<Result<RunResult>> run_in_session(Session& session, const LanguageRegistry& languages, RunRequest request,
+                                       RunListener listener, Deadline deadline);
+
+// A program in the background, and what is needed when it has ended.
+struct BackgroundRun {
+  std::uint64_t id = 0;               // that of LiveSandbox::attach and list_background
+  std::string directory;              // its private one; empty: none
+  std::optional<WorkspaceMark> mark;  // none: it was started before this process
+  CompileReport compile;
+  ArtifactCaps artifacts;
+  std::function<runner::Verdict(const Outcome&)> judge;
+};
+
+// The same in the background (compiled first, in the foreground): it keeps running without a client and survives a
+// crash of this process. If compiling fails, there is a result immediately.
+Task<Result<std::variant<BackgroundRun, RunResult>>> start_in_background(Session& session,
+                                                                         const LanguageRegistry& languages,
+                                                                         RunRequest request, Deadline deadline);
+
+// The result after its end. Removes its private directory.
+Task<RunResult> conclude_background(Session& session, BackgroundRun run, Exec::Collected ended, Deadline deadline);
+
+// The default time limit of a run.
+constexpr std::chrono::seconds default_run_time{120};
+constexpr std::chrono::hours default_background_time{1};
+
+}  // namespace cloche::session
