@@ -178,7 +178,7 @@ class Terminal:
             if not self._is_readable(deadline):
                 raise SandboxTimeoutError(f"the terminal printed nothing for {deadline.seconds:g} s", code="timeout")
             piece = self._socket.recv(PIECE)
-        except OSError as error:
+        except (OSError, ValueError) as error:  # ValueError: another thread has closed the socket
             raise self._lose_line(f"the connection of the terminal broke: {error!r}") from error
         if not piece:
             if self.exit is None:

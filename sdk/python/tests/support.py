@@ -55,7 +55,7 @@ def run_async(coroutine):
     return asyncio.run(bounded())
 
 
-def eventually(condition, seconds=20):
+def eventually(condition, seconds=60):
     """What the condition gives when it is true at last; else its last answer."""
     end = time.monotonic() + seconds
     while True:

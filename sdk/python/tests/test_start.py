@@ -2,6 +2,7 @@
 import glob
 import os
 import pathlib
+import random
 import signal
 import subprocess
 import sys
@@ -9,12 +10,15 @@ import tempfile
 import threading
 
 import pytest
-from support import eventually, need_backend, python, run_async, settings_of
+from support import SCRIPT_SECONDS, eventually, need_backend, python, run_async, settings_of
 
 import cloche
 import cloche.aio
 
 BACKENDS = pytest.mark.parametrize("backend", ["oci", "docker"])
+
+# In which the script's program sleeps; no other process has this number among its arguments.
+SECONDS = str(random.randrange(10**8, 10**9))
 
 # Says where the server is when a program runs in it.
 SCRIPT = """
@@ -23,7 +27,7 @@ sys.path.insert(0, {tests!r})
 from support import settings_of
 server = cloche.start(**settings_of({backend!r}))
 sandbox = server.sandbox()
-sandbox.background("sleep 987654", "bash")
+sandbox.background("sleep {seconds}", "bash")
 sandbox.terminal()
 with server.client().lease("python") as lease:
     print(server.url[len("unix:"):], server.pid, flush=True)
@@ -51,12 +55,12 @@ def left_behind(directory):
     return found
 
 
-def sandboxes_of(backend):
-    """Processes that the script's program is among, in any sandbox; containers are those of the engine."""
+def sleepers():
+    """Processes of the script's program, in the sandbox of any backend."""
     found = []
     for path in glob.glob("/proc/[0-9]*/cmdline"):
         try:
-            if b"987654" in pathlib.Path(path).read_bytes() and "python" not in os.readlink(path[:-7] + "exe"):
+            if SECONDS.encode() in pathlib.Path(path).read_bytes() and "python" not in os.readlink(path[:-7] + "exe"):
                 found.append(path)
         except OSError:
             continue
@@ -68,7 +72,8 @@ def script():
     started = []
 
     def start(backend, then):
-        process = python(SCRIPT.format(tests=str(pathlib.Path(__file__).parent), backend=backend, then=then))
+        code = SCRIPT.format(tests=str(pathlib.Path(__file__).parent), backend=backend, seconds=SECONDS, then=then)
+        process = python(code)
         started.append(process)
         words = process.stdout.readline().split()
         assert words, process.stderr.read()
@@ -99,8 +104,8 @@ def test_server_ends_with_its_block(backend):
 def test_script_that_ends_takes_its_server_along(backend, script):
     need_backend(backend, "start")
     process, directory, _ = script(backend, "pass")
-    assert process.wait(60) == 0, process.stderr.read()
-    assert not left_behind(directory) and not sandboxes_of(backend)
+    assert process.wait(SCRIPT_SECONDS) == 0, process.stderr.read()
+    assert not left_behind(directory) and not sleepers()
 
 
 @BACKENDS
@@ -108,10 +113,10 @@ def test_script_that_ends_takes_its_server_along(backend, script):
 def test_script_that_is_killed_takes_its_server_along(backend, how, script):
     need_backend(backend, "start")
     process, directory, _ = script(backend, "time.sleep(600)")
-    assert sandboxes_of(backend)
+    assert eventually(sleepers)  # the program is started when the service says so, and appears a little later
     process.send_signal(how)
-    process.wait(60)
-    assert eventually(lambda: not left_behind(directory) and not sandboxes_of(backend), 60), left_behind(directory)
+    process.wait(SCRIPT_SECONDS)
+    assert eventually(lambda: not left_behind(directory) and not sleepers()), left_behind(directory)
 
 
 def children_of(pid):
@@ -125,7 +130,7 @@ def test_server_that_is_killed_leaves_nothing_either(backend, script):
     process, directory, keeper = script(backend, "time.sleep(600)")
     (server,) = children_of(keeper)
     os.kill(server, signal.SIGKILL)
-    assert eventually(lambda: not left_behind(directory) and not sandboxes_of(backend), 60), left_behind(directory)
+    assert eventually(lambda: not left_behind(directory) and not sleepers()), left_behind(directory)
     process.kill()
 
 

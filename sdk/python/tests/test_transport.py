@@ -1,8 +1,11 @@
 """The line itself, against a server that plays a part: connections that break, come back, stall and lie."""
 import asyncio
+import base64
 import contextlib
+import hashlib
 import json
 import pathlib
+import select
 import socket
 import ssl
 import subprocess
@@ -98,6 +101,16 @@ def wait_for_hang_up(part, connection):
     part.read_request(connection)
     if connection.recv(1) == b"":
         part.hung_up.set()
+
+
+def upgrade(part, connection):
+    """Becomes a WebSocket that says nothing until it is closed."""
+    part.read_request(connection)
+    key = part.requests[-1][2]["sec-websocket-key"] + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+    accept = base64.b64encode(hashlib.sha1(key.encode()).digest()).decode()
+    connection.sendall(f"HTTP/1.1 101 X\r\nSec-WebSocket-Accept: {accept}\r\n\r\n".encode())
+    while connection.recv(65536):
+        pass
 
 
 def events(*told, then=b"0\r\n\r\n"):
@@ -367,6 +380,19 @@ def test_stream_that_is_left_stops_its_run():
 
 
 # TLS
+
+def test_terminal_that_another_thread_closes_just_before_it_is_read_is_lost(monkeypatch):
+    poll = select.poll
+
+    def close_first():
+        terminal.close()
+        return poll()
+
+    with Part(upgrade) as part, cloche.Client(part.url) as client, client.terminal("s") as terminal:
+        monkeypatch.setattr(select, "poll", close_first)
+        with pytest.raises(cloche.SandboxLostError):
+            terminal.read()
+
 
 @pytest.fixture(scope="module")
 def certificate():
