@@ -11,6 +11,7 @@
 #include "core/base64.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace cloche;
   using namespace cloche::auth;
   static const ClaimRules rules{.issuer = "id", .audience = "cloche"};
   const std::string_view text(reinterpret_cast<const char*>(data), size);

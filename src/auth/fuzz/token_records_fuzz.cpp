@@ -8,6 +8,7 @@
 #include "auth/tokens/token_records.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace cloche;
   using namespace cloche::auth;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (const auto token = parse_token(text); token && token->text() != text) std::abort();
