@@ -20,9 +20,9 @@ help: ## Print this list
 	@echo 'make TARGET'
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
-run: ## Install missing packages, build, start the service and print an example call
+run: ## Install missing packages, build quickly, start the service and print an example call
 	@scripts/install-deps run
-	$(call build,release)
+	$(call build,quick)
 	@scripts/run
 
 test: ## Install missing packages, build, and run every test
@@ -44,14 +44,14 @@ bench: ## Measure every claim and write docs/performance.md; QUICK=1 prints roug
 	ln -sfn release/cloche build/cloche
 	@$(if $(QUICK),CLOCHE_BENCH_OUT=build/bench-quick) bench/run release $(if $(QUICK),--quick)
 
-build: ## Only build; PRESET=dev, release, asan or tsan
-	@scripts/install-deps $(if $(filter release,$(PRESET)),run,test)
+build: ## Only build; PRESET=dev, quick, release, asan or tsan
+	@scripts/install-deps $(if $(filter quick release,$(PRESET)),run,test)
 	$(call build,$(PRESET))
 
 # For oci always from Debian's packages; for docker only where no registry can be used.
 build-sandboxes: ## Build the images of languages that are not current; BACKEND=oci or docker
 	@scripts/install-deps run
-	$(call build,release)
+	$(call build,quick)
 	@command -v mmdebstrap >/dev/null || $(SUDO) apt-get -q -y --no-install-recommends install mmdebstrap debian-archive-keyring
 	$(SUDO) build/cloche images build --backend $(BACKEND) $(if $(DOCKER_HOST),--docker-host $(DOCKER_HOST)) --or-offline
 
