@@ -8,12 +8,13 @@ import tempfile
 
 import pytest
 
-sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).resolve().parents[2] / "sdk/python")]
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "support"), str(HERE.parents[1] / "sdk/python")]
 
 from harness.engine_gate import EngineGate  # noqa: E402
 from harness.served import Served  # noqa: E402
 from harness.target import cannot_test, engine_socket, lack_of  # noqa: E402
-from harness.waiting import eventually  # noqa: E402
+from waiting import eventually  # noqa: E402
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ def serve(scratch, request):
             continue
         try:
             code = server.terminate() if server.is_running() else 0
-            eventually(lambda s=server: not s.traces(), f"nothing is left of {server.instance}", 15)
+            eventually(lambda s=server: not s.traces(), f"nothing is left of {server.instance}")
             if code != 0:
                 failed.append(f"{server.instance}: exit code {code} after SIGTERM")
         except AssertionError as left:

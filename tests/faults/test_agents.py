@@ -6,7 +6,7 @@ import pytest
 from harness import host
 from harness.beside import Beside
 from harness.target import CRUN, DOCKER, RUNSC
-from harness.waiting import eventually, seconds_until
+from waiting import eventually, seconds_until
 
 import cloche
 

@@ -6,7 +6,7 @@ import time
 import pytest
 from harness import host
 from harness.target import CRUN
-from harness.waiting import eventually
+from waiting import eventually
 
 import cloche
 

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 from harness.target import CRUN
-from harness.waiting import eventually, seconds_until
+from waiting import eventually, seconds_until
 
 
 def fill(place):

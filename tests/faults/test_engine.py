@@ -6,7 +6,7 @@ import pytest
 from harness import host
 from harness.beside import Beside
 from harness.target import DOCKER, IMAGE
-from harness.waiting import eventually, seconds_until
+from waiting import eventually, seconds_until
 
 # A call that cannot be served says so within this.
 SOON = 40.0

@@ -10,7 +10,7 @@ import subprocess
 import pytest
 from harness import host
 from harness.target import CRUN, cannot_test
-from harness.waiting import eventually, seconds_until
+from waiting import eventually, seconds_until
 
 DESCRIPTORS = 80
 

@@ -8,7 +8,7 @@ import pytest
 from harness import host
 from harness.beside import Beside
 from harness.target import CRUN, DOCKER
-from harness.waiting import PATIENCE, eventually
+from waiting import PATIENCE, eventually
 
 BOTH = pytest.mark.parametrize("target", [CRUN, DOCKER], ids=lambda target: target.name)
 
@@ -69,7 +69,7 @@ def test_told_to_stop_while_it_hands_over__removes_everything(serve):
     server.process.send_signal(signal.SIGTERM)
     assert server.wait() == 0, server.log()
     assert run.result().status != 200
-    eventually(lambda: not server.traces(), "nothing is left", 15)
+    eventually(lambda: not server.traces(), "nothing is left")
 
 
 class Supervisor:

@@ -13,7 +13,7 @@ import pytest
 from harness import host
 from harness.served import program
 from harness.target import CRUN, DOCKER
-from harness.waiting import eventually
+from waiting import eventually
 
 BOTH = pytest.mark.parametrize("target", [CRUN, DOCKER], ids=lambda target: target.name)
 
@@ -133,7 +133,7 @@ def test_doctor__removes_what_no_server_will_come_for_and_nothing_else(target, s
     assert done[dead.owner]["removed"] is True
     assert "removed" not in done[stopped.owner]
     assert all("removed" not in each or each["state"] == "abandoned" for each in done.values())
-    eventually(lambda: not dead.traces(), "nothing is left of it", 15)
+    eventually(lambda: not dead.traces(), "nothing is left of it")
     assert dead.owner not in doctor(living, "--abandoned")
     assert keeps_its_session(living)
     stopped.start().wait_until_ready()
@@ -154,7 +154,7 @@ def test_doctor__removes_a_stopped_or_unknown_owners_things_when_named(target, s
         assert known[elsewhere.owner]["state"] == "unknown"
     done = doctor(stopped, "--remove-abandoned", "--owner", stopped.owner)
     assert list(done) == [stopped.owner] and done[stopped.owner]["removed"] is True
-    eventually(lambda: not stopped.traces(), "nothing is left of it", 15)
+    eventually(lambda: not stopped.traces(), "nothing is left of it")
     assert keeps_its_session(elsewhere)
     stopped.start().wait_until_ready()
     assert stopped.session("s")["state"] == "lost"
@@ -273,4 +273,4 @@ def test_runtime_that_breaks_while_the_server_runs__few_lines_are_logged_and_cal
     assert sum(took for _, took, _ in answers[100:]) / len(answers[100:]) < 0.5
     assert any("retrying in" in text for _, _, text in answers)
     (scratch / "broken").unlink()
-    eventually(lambda: server.write("later", "file", "x").status == 200, "it works again", 60)
+    eventually(lambda: server.write("later", "file", "x").status == 200, "it works again")

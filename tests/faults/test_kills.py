@@ -5,7 +5,7 @@ import signal
 import pytest
 from harness.everything import fault_points, leave_something
 from harness.target import CRUN, DOCKER
-from harness.waiting import eventually
+from waiting import eventually
 
 OCI_ALONE = {"backend.make.directory", "backend.make.uids", "backend.make.cgroup", "backend.remove.killed",
              "backend.remove.cgroup", "backend.remove.journalled", "backend.remove.uids", "backend.recover.met"}
@@ -63,7 +63,7 @@ def kill_at(server, point):
     server.start()
     expect_all_of_it(server)
     assert server.terminate() == 0
-    eventually(lambda: not server.traces(), "nothing is left", 15)
+    eventually(lambda: not server.traces(), "nothing is left")
 
 
 @pytest.mark.parametrize("point", points_of(CRUN))

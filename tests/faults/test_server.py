@@ -9,7 +9,7 @@ import pytest
 from harness import host
 from harness.beside import Beside
 from harness.target import CRUN, DOCKER
-from harness.waiting import eventually
+from waiting import eventually
 
 import cloche
 
@@ -85,7 +85,7 @@ def test_told_to_end_while_it_starts__leaves_nothing(target, serve):
         time.sleep(delay)
         server.process.send_signal(signal.SIGTERM)
         assert server.wait() in (0, -signal.SIGTERM)
-        eventually(lambda: not server.traces(), "nothing is left", 15)
+        eventually(lambda: not server.traces(), "nothing is left")
 
 
 @BOTH
@@ -98,7 +98,7 @@ def test_told_to_end_while_it_takes_over__ends_sessions_in_order(target, serve):
     eventually(lambda: server.call("GET", "/healthz").status == 200, "it listens")
     server.process.send_signal(signal.SIGTERM)
     assert server.wait() == 0, server.log()
-    eventually(lambda: not server.traces(), "nothing is left", 15)
+    eventually(lambda: not server.traces(), "nothing is left")
 
 
 @BOTH
@@ -168,7 +168,7 @@ def test_two_servers_of_one_host__neither_touches_what_is_the_others(target, ser
     assert first.read("s", "file")["content"] == "of the first"
     assert second.terminate() == 0
     assert first.read("s", "file")["content"] == "of the first"
-    eventually(lambda: not second.traces(), "nothing is left of the second", 15)
+    eventually(lambda: not second.traces(), "nothing is left of the second")
 
 
 def test_stopped_and_continued__sessions_that_were_idle_too_long_are_ended_and_others_go_on(serve):

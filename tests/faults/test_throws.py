@@ -6,7 +6,7 @@ import time
 import pytest
 from harness.everything import fault_points, go_through_everything, leave_something
 from harness.target import CRUN
-from harness.waiting import eventually
+from waiting import eventually
 
 # Not on the way of a server with this backend and these profiles.
 ELSEWHERE = {"backend.make.created"}  # Docker's
@@ -47,8 +47,8 @@ def expect_all_places(server):
             if not stats or stats["idle"] < size or stats["total"] != stats["idle"] + stats["active"]:
                 return False
         return True
-    eventually(settled, "the pools have what they had", 30)
-    eventually(lambda: server.metric("cloche_sandboxes_unremoved") == 0, "what could not be removed is gone", 30)
+    eventually(settled, "the pools have what they had")
+    eventually(lambda: server.metric("cloche_sandboxes_unremoved") == 0, "what could not be removed is gone")
 
 
 def expect_it_goes_on(server):
@@ -76,7 +76,7 @@ def test_step_that_throws__ends_what_it_was_part_of_and_nothing_else(point, serv
     expect_all_places(server)
     expect_it_goes_on(server)
     assert server.terminate() == 0
-    eventually(lambda: not server.traces(), "nothing is left", 15)
+    eventually(lambda: not server.traces(), "nothing is left")
 
 
 def test_end_that_throws__ends_the_process_and_is_made_up_for_by_the_next(serve):
@@ -125,4 +125,4 @@ def test_leftover_that_resists__does_not_keep_a_server_from_starting(serve):
     assert server.is_running(), server.log()
     assert time.monotonic() - began < 40
     assert server.read("kept", "a/file")["content"] == "all of it"
-    eventually(lambda: server.metric("cloche_sandboxes_unremoved") == 0, "it is removed later", 60)
+    eventually(lambda: server.metric("cloche_sandboxes_unremoved") == 0, "it is removed later")

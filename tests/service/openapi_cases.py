@@ -1,14 +1,11 @@
 """What the cases of the contract have in common."""
-import time
+import pathlib
+import sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from waiting import eventually  # noqa: E402
+
+__all__ = ["NO_SESSION", "SESSION", "eventually"]
 
 SESSION = {"tenant": "default", "session": "s1"}
 NO_SESSION = {"tenant": "default", "session": "nobody"}
-
-
-def until(holds, what):
-    """Asks again until it holds."""
-    deadline = time.monotonic() + 60
-    while not (found := holds()):
-        assert time.monotonic() < deadline, f"in a minute: {what}"
-        time.sleep(0.02)
-    return found

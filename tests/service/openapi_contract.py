@@ -12,7 +12,7 @@ import sys
 
 import openapi_file_cases as in_files
 import openapi_run_cases as in_runs
-from openapi_cases import NO_SESSION, SESSION, until
+from openapi_cases import NO_SESSION, SESSION, eventually
 from openapi_checker import Contract
 from openapi_client import Client
 from openapi_server import Server, skip_without_crun
@@ -39,7 +39,7 @@ profiles:
 def service_itself(client):
     assert client.good("health").json() == {"status": "ok"}
     client.bad_method("health", "POST")
-    until(lambda: client.ask("readiness").status == 200, "the service is not ready")
+    eventually(lambda: client.ask("readiness").status == 200, "the service is ready")
     client.good("readiness")
     client.bad_method("readiness", "DELETE")
     text = client.good("contract").body.decode()
@@ -47,7 +47,7 @@ def service_itself(client):
     client.bad_method("contract", "PUT")
     assert b"cloche" in client.good("metrics").body
     of_user = {"Authorization": "Bearer " + client.user_token}
-    until(lambda: client.ask("metrics", headers=of_user).status == 403, "the user's token is not known")
+    eventually(lambda: client.ask("metrics", headers=of_user).status == 403, "the user's token is known")
     client.bad("metrics", 403, headers=of_user)
     access = client.good("getAccess").json()
     assert {"name": "KEY", "all_tenants": False, "tenants": ["someone"]} in access["secrets"], access
@@ -106,7 +106,7 @@ def leases(client):
     client.bad("runBatch", 422, path=lease, json={"commands": "ls"})
     client.good("runCommand", path=lease, json={"command": "python3 web.py 8000 &"})
     hello = {"method": "GET", "endpoint": "/"}
-    until(lambda: client.ask("requestApp", path=lease, json=hello).status == 200, "the app does not listen")
+    eventually(lambda: client.ask("requestApp", path=lease, json=hello).status == 200, "the app listens")
     app = client.good("requestApp", path=lease, json={
         "method": "POST", "endpoint": "/x",
         "kwargs": {"params": {"a": 1}, "json": {"b": 2}, "headers": {"X-Y": "z"}, "timeout": 20}}).json()
@@ -128,7 +128,7 @@ def leases(client):
 
 def lend(client):
     """The pool has one sandbox, which may still be on its way back."""
-    until(lambda: client.good("stats").json()["python"]["idle"] == 1, "no sandbox is idle")
+    eventually(lambda: client.good("stats").json()["python"]["idle"] == 1, "a sandbox is idle")
     return client.good("lend", path={"language": "python"}).json()["sandbox_id"]
 
 

@@ -5,7 +5,7 @@ import json
 import pathlib
 import tarfile
 
-from openapi_cases import NO_SESSION, SESSION, until
+from openapi_cases import NO_SESSION, SESSION, eventually
 
 
 def files(client):
@@ -142,7 +142,7 @@ def start_web_server(client):
         "session_id": "s1", "background": True, "files": {"web_server.py": client.web_server},
         "command": "exec python3 web_server.py 8000"}).json()
     run = {**SESSION, "run": started["run_id"]}
-    until(lambda: "listening" in client.good("getRunOutput", path=run).json()["content"], "the server does not listen")
+    eventually(lambda: "listening" in client.good("getRunOutput", path=run).json()["content"], "the server listens")
     return run
 
 

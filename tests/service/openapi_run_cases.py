@@ -1,7 +1,7 @@
 """Code and commands in a session, their events, background runs and contexts, by the letter of the contract."""
 import base64
 
-from openapi_cases import NO_SESSION, SESSION, until
+from openapi_cases import NO_SESSION, SESSION, eventually
 
 
 def runs(client):
@@ -74,7 +74,7 @@ def background_runs(client):
     assert client.good("waitForRun", path=run, json={"timeout": 0.05}).json()["state"] == "running"
     client.bad("waitForRun", 400, path=run, json={"timeout": -1})
     client.bad("waitForRun", 404, path={**SESSION, "run": "none"}, json={})
-    until(lambda: client.good("getRunOutput", path=run).json()["content"] == "up\n", "its trap is not set")
+    eventually(lambda: client.good("getRunOutput", path=run).json()["content"] == "up\n", "its trap is set")
     client.good("signalRun", path=run, json={"signal": "TERM"})
     client.bad("signalRun", 400, path=run, json={"signal": "SIGNONSENSE"})
     ended = client.good("waitForRun", path=run, json={"timeout": 30}).json()

@@ -17,13 +17,13 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "faults"), str(HERE.parents[1] / "sdk/python")]
+sys.path[:0] = [str(HERE), str(HERE.parent / "faults"), str(HERE.parent / "support"), str(HERE.parents[1] / "sdk/python")]
 
 from harness import host  # noqa: E402
 from harness.engine_gate import EngineGate  # noqa: E402
 from harness.served import Served, program  # noqa: E402
 from harness.target import CRUN, DOCKER, engine_socket, lack_of  # noqa: E402
-from harness.waiting import eventually  # noqa: E402
+from waiting import eventually  # noqa: E402
 
 from gauges import Gauges  # noqa: E402
 from ledger import Ledger  # noqa: E402
@@ -140,7 +140,7 @@ class Field:
         if code != 0:
             wrong.append(f"{self.target.name}: exit code {code} after SIGTERM\n{server.log()}")
         try:
-            eventually(lambda: not server.traces(), "nothing is left on the host", 20)
+            eventually(lambda: not server.traces(), "nothing is left on the host")
         except AssertionError as error:
             wrong.append(f"{self.target.name}: {error}: {server.traces()}")
         return wrong

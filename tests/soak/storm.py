@@ -6,7 +6,7 @@ import threading
 import time
 
 from harness import host
-from harness.waiting import eventually
+from waiting import eventually
 
 # Between two faults, in seconds: enough for callers to be back at work.
 PAUSE = (0.5, 4.0)

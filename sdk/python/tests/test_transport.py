@@ -33,6 +33,7 @@ class Part:
         self.acts, self.tls = list(acts), tls
         self.requests = []
         self.hung_up = threading.Event()
+        self.left = threading.Event()  # it has closed a connection
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.listener.getsockname()[1]}"
         self.thread = threading.Thread(target=self.play, daemon=True)
@@ -54,12 +55,13 @@ class Part:
             except OSError:
                 return
             with contextlib.suppress(OSError), connection:
-                connection.settimeout(20)
-                if not self.tls:
+                connection.settimeout(60)
+                if self.tls:
+                    with self.tls.wrap_socket(connection, server_side=True) as encrypted:
+                        act(self, encrypted)
+                else:
                     act(self, connection)
-                    continue
-                with self.tls.wrap_socket(connection, server_side=True) as encrypted:
-                    act(self, encrypted)
+            self.left.set()
         self.listener.close()
 
     def read_request(self, connection):
@@ -174,7 +176,7 @@ def test_connection_that_the_server_closed_meanwhile_is_not_used():
     with Part(answers(answer()), answers(answer(body=RESULT | {"stdout": "", "stderr": ""}))) as part:
         with cloche.Client(part.url, token="") as client:
             assert client.health()
-            time.sleep(0.2)  # the hang-up is on its way
+            assert part.left.wait(60)
             assert client.execute("", session_id="s").ok  # a POST, which is never sent twice
 
 
@@ -259,7 +261,7 @@ def test_call_that_meets_its_deadline_hangs_up(face):
     with Part(wait_for_hang_up) as part:
         with pytest.raises(cloche.SandboxTimeoutError):
             face.call(part.url, "execute", "print()", session_id="s", deadline=0.3)
-        assert part.hung_up.wait(10)
+        assert part.hung_up.wait(60)
 
 
 def test_answer_to_what_was_only_half_sent_is_read(face):
@@ -374,7 +376,7 @@ def test_stream_that_is_left_stops_its_run():
     with Part(stay, answers(answer())) as part, cloche.Client(part.url, token="") as client:
         for _ in client.stream("print()", session_id="s"):
             break
-        assert part.hung_up.wait(10)
+        assert part.hung_up.wait(60)
         part.thread.join(10)
     assert part.requests[-1][:2] == ("DELETE", "/sessions/acme/s/runs/r1")
 

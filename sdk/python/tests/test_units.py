@@ -4,6 +4,7 @@ import inspect
 import io
 import os
 import pathlib
+import re
 import tarfile
 
 import pytest
@@ -13,6 +14,7 @@ import cloche.aio
 from cloche import archive, errors, events, websocket
 from cloche.address import parse_address
 from cloche.call import Answer, Call, may_retry
+from cloche.service_calls import _MAIN_FILES
 
 PACKAGE = pathlib.Path(cloche.__file__).parent
 
@@ -216,3 +218,19 @@ def test_async_class_has_the_same_methods_and_arguments(name):
 def test_source_is_python_3_9_and_documented(path):
     tree = ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 9))
     assert ast.get_docstring(tree)
+
+
+# Languages
+
+def test_main_files_are_those_of_the_service():
+    languages = pathlib.Path(__file__).parents[3] / "src" / "language" / "languages.yml"
+    expected = {}
+    for entry in re.split(r"^(?=\w)", languages.read_text(encoding="utf-8"), flags=re.MULTILINE):
+        name = re.match(r"(\w+):\n", entry)
+        if name is None:
+            continue
+        file = re.search(r'^  file: "?([^"\n]+)"?$', entry, re.MULTILINE)[1].replace("{class}", "Main")
+        aliases = re.search(r"^  aliases: \[(.*)\]$", entry, re.MULTILINE)
+        for each in [name[1], *(aliases[1].split(", ") if aliases else [])]:
+            expected[each] = file
+    assert expected == _MAIN_FILES

@@ -1,7 +1,7 @@
 """Something that goes on beside the test, in a thread, and whose result is asked for later."""
 import threading
 
-from .waiting import PATIENCE
+from waiting import PATIENCE
 
 
 class Beside:

@@ -11,7 +11,7 @@ import threading
 from . import host
 from .answers import call
 from .target import engine_host
-from .waiting import PATIENCE, eventually
+from waiting import PATIENCE, eventually
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[3]
 

@@ -20,8 +20,9 @@ import time
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent.parent / "service"))
+sys.path[:0] = [str(HERE.parents[1] / "service"), str(HERE.parents[1] / "support")]
 from openapi_server import Server  # noqa: E402
+from waiting import eventually  # noqa: E402,F401
 
 PROGRAM = os.environ.get("CLOCHE_PROGRAM", "build/cloche")
 PATIENCE = 60

@@ -330,5 +330,5 @@ def test_restart_with_a_pipe_full_of_false_starts__is_quick(server):
     begun = time.monotonic()
     server.kill_and_start_again()
     assert server.bash(session, "echo back")["stdout"] == "back\n"
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 30
     end(server, session)

@@ -281,7 +281,7 @@ def test_answer_that_nobody_reads__is_given_up(server):
             line.connect(("127.0.0.1", server.port))
             line.sendall(b"GET /sessions/default/victim/files/big HTTP/1.1\r\nHost: localhost\r\n\r\n")
             lines.append(line)
-        assert wait_for(lambda: open_connections(server) <= 1, 20), "the connections are still held"
+        house.eventually(lambda: open_connections(server) <= 1, "the connections are closed")
         assert server.rss() < before + 64
     finally:
         for line in lines:
@@ -297,7 +297,7 @@ def test_events_that_nobody_reads__are_given_up(server):
         line.connect(("127.0.0.1", server.port))
         body = json.dumps({"session_id": "victim", "command": "yes", "timeout": 30}).encode()
         line.sendall(head(b"Accept: text/event-stream", b"Content-Length: %d" % len(body)) + body)
-        assert wait_for(lambda: open_connections(server) <= 1, 20), "the connection is still held"
+        house.eventually(lambda: open_connections(server) <= 1, "the connection is closed")
     assert server.rss() < before + 32
     for run in server.ask("GET", "/sessions/default/victim/runs").json()["runs"]:
         server.ask("DELETE", f"/sessions/default/victim/runs/{run['run_id']}")
@@ -325,7 +325,7 @@ def test_connections_beyond_the_limit__leave_room_again(server):
     lines = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(120)]
     try:
         assert server.process.poll() is None
-        assert wait_for(lambda: answers(server), 20), "no room again"
+        house.eventually(lambda: answers(server), "there is room again")
     finally:
         for line in lines:
             line.close()
@@ -370,15 +370,6 @@ def test_body_a_byte_at_a_time__is_cut(server):
             stop.set()
             dripping.join()
         assert time.monotonic() - begun < 30
-
-
-def wait_for(condition, seconds):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.1)
-    return False
 
 
 def open_connections(server):

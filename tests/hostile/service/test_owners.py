@@ -76,10 +76,7 @@ def server(data):
         started.admin = next(line for line in started.printed if line.startswith("cloche_"))
         started.owner = tokens.create(started, "owner")
         started.other = tokens.create(started, "other")
-        end = time.monotonic() + 10
-        while started.ask("GET", "/stats", token=started.other).status != 200:
-            assert time.monotonic() < end
-            time.sleep(0.1)
+        house.eventually(lambda: started.ask("GET", "/stats", token=started.other).status == 200, "the last token is known")
         started.bash("mine", "true", token=started.other)
         yield started
 

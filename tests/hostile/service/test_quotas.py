@@ -27,15 +27,8 @@ def server():
         started.admin = next(line for line in started.printed if line.startswith("cloche_"))
         for tenant in TENANTS:
             setattr(started, tenant, tokens.create(started, tenant))
-        wait_for(lambda: started.ask("GET", "/stats", token=started.shell).status == 200, "the last token is known")
+        house.eventually(lambda: started.ask("GET", "/stats", token=started.shell).status == 200, "the last token is known")
         yield started
-
-
-def wait_for(done, what, seconds=30):
-    end = time.monotonic() + seconds
-    while not done():
-        assert time.monotonic() < end, what
-        time.sleep(0.05)
 
 
 def background(server, token, session="s", command="exec sleep 300"):
@@ -63,7 +56,7 @@ def test_terminals_beyond_the_quota_of_runs__are_refused(server):
             assert second.status == 429
             assert any(field.lower().startswith("retry-after") for field in second.fields)
         expect_over(background(server, server.programs), "runs")
-    wait_for(lambda: background(server, server.programs).status == 202, "the terminal's place is free again")
+    house.eventually(lambda: background(server, server.programs).status == 202, "the terminal's place is free again")
 
 
 def test_terminals_of_one_session__count_among_its_runs(server):
@@ -92,7 +85,7 @@ def test_background_runs_found_after_a_crash__count_again(server):
     started = [background(server, server.found).json()["run_id"] for _ in range(2)]
     expect_over(background(server, server.found), "runs")
     server.kill_and_start_again()
-    wait_for(lambda: server.ask("GET", "/readyz").status == 200, "ready again")
+    house.eventually(lambda: server.ask("GET", "/readyz").status == 200, "ready again")
     expect_over(background(server, server.found), "runs")
     assert server.ask("DELETE", f"/sessions/found/s/runs/{started[0]}", token=server.found).status == 200
     assert background(server, server.found).status == 202
@@ -132,7 +125,7 @@ def test_followers_of_runs__count(server):
     for line, answer in held:
         answer.close()
         line.close()
-    wait_for(lambda: server.post(target + "/wait", {"timeout": 0.1}, token=server.readers).status == 200, "places are free")
+    house.eventually(lambda: server.post(target + "/wait", {"timeout": 0.1}, token=server.readers).status == 200, "places are free")
 
 
 SLOW_APP = r"""
@@ -152,15 +145,15 @@ def test_connections_into_a_sandbox__count(server):
     body = {"session_id": "s", "code": SLOW_APP, "background": True}
     assert server.post("/execute", body, token=server.callers).status == 202
     app = "/sessions/callers/s/proxy/8000"
-    wait_for(lambda: server.ask("GET", app + "/", token=server.callers).status == 200, "the app listens")
+    house.eventually(lambda: server.ask("GET", app + "/", token=server.callers).status == 200, "the app listens")
     with contextlib.ExitStack() as held:
         for _ in range(2):
             line = held.enter_context(server.connect())
             line.sendall(f"GET {app}/hold HTTP/1.1\r\nHost: localhost\r\n"
                          f"Authorization: Bearer {server.callers}\r\n\r\n".encode())
-        wait_for(lambda: server.ask("GET", app + "/", token=server.callers).status == 429, "both are counted")
+        house.eventually(lambda: server.ask("GET", app + "/", token=server.callers).status == 429, "both are counted")
         expect_over(server.ask("GET", app + "/", token=server.callers), "connections")
-    wait_for(lambda: server.ask("GET", app + "/", token=server.callers).status == 200, "places are free")
+    house.eventually(lambda: server.ask("GET", app + "/", token=server.callers).status == 200, "places are free")
 
 
 def test_file_operations_under_way__count(server):
@@ -172,12 +165,12 @@ def test_file_operations_under_way__count(server):
             line.sendall(f"GET /sessions/copiers/s/files/large HTTP/1.1\r\nHost: localhost\r\n"
                          f"Authorization: Bearer {server.copiers}\r\n\r\n".encode())
         read = {"session_id": "s", "path": "large", "limit": 1, "encoding": "replace"}
-        wait_for(lambda: server.post("/read", read, token=server.copiers).status == 429, "both are counted")
+        house.eventually(lambda: server.post("/read", read, token=server.copiers).status == 429, "both are counted")
         expect_over(server.post("/glob", {"session_id": "s", "pattern": "*"}, token=server.copiers), "files")
         expect_over(server.ask("GET", "/sessions/copiers/s/copy", token=server.copiers), "files")
         assert server.post("/glob", {"session_id": "s", "pattern": "*"}, token=server.modest).status == 200
     glob = {"session_id": "s", "pattern": "*"}
-    wait_for(lambda: server.post("/glob", glob, token=server.copiers).status == 200, "places are free")
+    house.eventually(lambda: server.post("/glob", glob, token=server.copiers).status == 200, "places are free")
 
 
 def test_many_file_operations_at_once__wait_for_their_turn(server):
@@ -209,7 +202,7 @@ def test_requests_under_way__count(server):
     for line, answer in held:
         answer.close()
         line.close()
-    wait_for(lambda: server.ask("GET", "/stats", token=server.busy).status == 200, "places are free")
+    house.eventually(lambda: server.ask("GET", "/stats", token=server.busy).status == 200, "places are free")
 
 
 def test_all_of_a_pool__is_not_to_be_had_by_one_tenant(server):
@@ -239,7 +232,7 @@ def test_queue_full_of_one_tenants_submissions__does_not_hold_another_up(server)
              for _ in range(40)]
     for each in flood:
         each.start()
-    wait_for(lambda: len(done) >= 2, "the flood is under way")
+    house.eventually(lambda: len(done) >= 2, "the flood is under way")
     answer = execute(server, server.modest, "print(42)")
     behind = len(done)
     for each in flood:

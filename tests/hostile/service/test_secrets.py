@@ -4,7 +4,6 @@ import os
 import pathlib
 import stat
 import subprocess
-import time
 
 import house
 import pytest
@@ -22,10 +21,7 @@ def server(request):
         started.admin = started.token = next(line for line in started.printed if line.startswith("cloche_"))
         started.acme = tokens.create(started, "acme")
         started.other = tokens.create(started, "other")
-        end = time.monotonic() + 10
-        while started.ask("GET", "/stats", token=started.other).status != 200:
-            assert time.monotonic() < end
-            time.sleep(0.1)
+        house.eventually(lambda: started.ask("GET", "/stats", token=started.other).status == 200, "the last token is known")
         started.backend = request.param
         yield started
 

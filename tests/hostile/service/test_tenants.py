@@ -49,7 +49,7 @@ def server():
         started.admin = next(line for line in started.printed if line.startswith("cloche_"))
         for tenant in ("acme", "other", "few", "narrow", "slow", "fleeting"):
             setattr(started, tenant, tokens.create(started, tenant))
-        assert wait_for(lambda: started.ask("GET", "/stats", token=started.fleeting).status == 200)
+        house.eventually(lambda: started.ask("GET", "/stats", token=started.fleeting).status == 200, "the last token is known")
         started.token = started.acme
         started.bash("vault", "echo gold > treasure")
         yield started
@@ -254,18 +254,9 @@ def test_token_revoked_in_the_middle__no_further_request_on_any_connection(serve
         def refused():
             line.sendall(head)
             return house.statuses(line.recv(65536)) == [401]
-        assert wait_for(refused, 5)
+        house.eventually(refused, "the token is refused")
     again = server.ask("GET", "/sessions/fleeting/x/runs/r0/events", token=token, headers={"Last-Event-ID": "r0:0"})
     assert again.status == 401
-
-
-def wait_for(condition, seconds=10):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.1)
-    return False
 
 
 # --- JWTs ---
@@ -367,7 +358,7 @@ def test_jwt_that_expires_on_an_open_connection__ends_there(jwt_server, keys):
         def refused():
             line.sendall(head)
             return house.statuses(line.recv(65536)) == [401]
-        assert wait_for(refused, 6)
+        house.eventually(refused, "the token is refused")
 
 
 def test_weakened_no_tokens_at_all__everybody_is_the_admin():

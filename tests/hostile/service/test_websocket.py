@@ -24,13 +24,8 @@ def nothing_is_left(server):
     """After every case the program is gone with its client, and memory is as before."""
     before = server.rss()
     yield
-    end = time.monotonic() + 20
-    while True:
-        left = server.bash("t", "ps -eo args | grep -c '[s]leep 4321'")["stdout"].strip()
-        if left == "0":
-            break
-        assert time.monotonic() < end, "the terminal's program outlives its client"
-        time.sleep(0.1)
+    count = "ps -eo args | grep -c '[s]leep 4321'"
+    house.eventually(lambda: server.bash("t", count)["stdout"] == "0\n", "the terminal's program ends with its client")
     assert server.rss() < before + 64
     assert server.is_well() < 10
 

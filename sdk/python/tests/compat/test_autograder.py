@@ -5,6 +5,7 @@ import threading
 import time
 
 import pytest
+from support import eventually
 
 from cloche.compat.autograder import (CommandResponse, Language, LanguagePool, RequestException, ResolvedAsset,
                                       ResponseCategory, SandboxManager, SandboxPoolConfig, SandboxState,
@@ -41,13 +42,6 @@ def manager(service):
 def sandbox(manager):
     with manager.acquire_sandbox(Language.PYTHON) as lent:
         yield lent
-
-
-def eventually(condition):
-    end = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 class TestPools:
@@ -132,7 +126,7 @@ class TestDocumentedExamples:
     def test_make_request(self, sandbox):
         sandbox.prepare_workdir(files_of(app__py=APPLICATION))
         assert sandbox.run_command("python app.py &").exit_code == 0
-        eventually(lambda: _answers(sandbox))
+        assert eventually(lambda: _answers(sandbox))
         response = sandbox.make_request("GET", "/api/health")
         assert response.status_code == 200 and response.ok and response.json()["path"] == "/api/health"
         posted = sandbox.make_request("POST", "/items", json_data={"a": 1}, headers={"X-Test": "yes"})
@@ -235,7 +229,7 @@ class TestManager:
         finally:
             for each in lent:
                 manager.release_sandbox(Language.PYTHON, each)
-        eventually(lambda: manager.get_pool_stats()["python"]["active"] == 0)
+        assert eventually(lambda: manager.get_pool_stats()["python"]["active"] == 0)
 
     def test_a_language_without_a_pool_is_refused(self, manager):
         with pytest.raises(ValueError, match="^Unsupported language: Language.JAVA$"):

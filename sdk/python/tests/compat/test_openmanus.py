@@ -307,7 +307,7 @@ class TestManager:
     async def test_idle_ones_go(self):
         async with SandboxManager(idle_timeout=0, cleanup_interval=0.05) as manager:
             sandbox_id = await manager.create_sandbox()
-            end = time.monotonic() + 20
+            end = time.monotonic() + 60
             while manager.get_stats()["total_sandboxes"]:
                 assert time.monotonic() < end
                 await asyncio.sleep(0.02)
