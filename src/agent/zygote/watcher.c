@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "../supervisor_words.h"
+#include "../exec/supervisor_words.h"
 
 enum { interrupted = -4, try_again = -11, no_child = -10, kernel_sigset_size = 8 };
 
