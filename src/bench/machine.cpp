@@ -10,7 +10,8 @@
 #include <thread>
 
 #include "bench/alternatives/python.hpp"
-#include "bench/child.hpp"
+#include "bench/host_programs.hpp"
+#include "process/programs.hpp"
 
 namespace cloche::bench {
 
@@ -62,9 +63,9 @@ Machine describe_machine(std::string label) {
   machine.label = std::move(label);
   machine.versions.emplace_back("cloche", CLOCHE_VERSION);
   for (const char* name : {"crun", "runc", "runsc", "bwrap"}) {
-    const std::string program = find_program(name);
-    if (program.empty()) continue;
-    if (auto said = run_program({program, "--version"})) machine.versions.emplace_back(name, first_line(*said));
+    const auto program = process::find_program(name);
+    if (!program) continue;
+    if (auto said = run_program({*program, "--version"})) machine.versions.emplace_back(name, first_line(*said));
   }
   if (auto said = run_program({host_python, "--version"})) machine.versions.emplace_back("python3", first_line(*said));
   return machine;

@@ -37,7 +37,7 @@ Result<std::unique_ptr<ServiceProcess>> ServiceProcess::start(Surroundings& surr
       surroundings.make_directory("serve-" + settings.target.backend + "-" + settings.target.runtime);
   std::ofstream(place / "cloche.yml") << config_of(settings, surroundings.docker());
   const std::string socket = place / "s";
-  ChildSpec spec;
+  HelperSpec spec;
   spec.argv = {surroundings.options().program,
                "serve",
                "--config",
@@ -58,7 +58,7 @@ Result<std::unique_ptr<ServiceProcess>> ServiceProcess::start(Surroundings& surr
   if (settings.target.is_docker()) spec.argv.insert(spec.argv.end(), {"--docker-host", surroundings.docker()->host});
   spec.env = settings.env;
   spec.log = place / "log";
-  CLOCHE_TRY(Child child, Child::start(spec));
+  CLOCHE_TRY(Helper child, Helper::start(spec));
   if (auto listening = child.wait_for("listening on", Deadline::after(120s)); !listening) {
     const std::string said = last_line(spec.log);
     return fail(std::move(listening.error()).at("cloche serve" + (said.empty() ? "" : " (" + said + ")")));

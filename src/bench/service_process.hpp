@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "bench/child.hpp"
+#include "bench/host_programs.hpp"
 #include "bench/surroundings.hpp"
 
 namespace cloche::bench {
@@ -29,9 +29,9 @@ class ServiceProcess {
   pid_t pid() const { return child_.pid(); }
 
  private:
-  ServiceProcess(Child child, std::string socket) : child_(std::move(child)), socket_(std::move(socket)) {}
+  ServiceProcess(Helper child, std::string socket) : child_(std::move(child)), socket_(std::move(socket)) {}
 
-  Child child_;
+  Helper child_;
   std::string socket_;
 };
 

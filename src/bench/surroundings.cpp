@@ -10,7 +10,7 @@
 #include "backend/docker/engine/engine_facts.hpp"
 #include "backend/docker/engine/image_calls.hpp"
 #include "backend/docker/engine/options.hpp"
-#include "bench/child.hpp"
+#include "process/programs.hpp"
 
 namespace cloche::bench {
 
@@ -71,7 +71,7 @@ void Surroundings::look_for_oci() {
     return;
   }
   for (const char* runtime : {"crun", "runc", "runsc"}) {
-    if (find_program(runtime).empty()) {
+    if (!process::find_program(runtime)) {
       lacks_.push_back({std::string("oci/") + runtime, std::string(runtime) + " is not installed"});
     } else {
       targets_.push_back({"oci", runtime});

@@ -5,7 +5,8 @@
 #include <sstream>
 #include <thread>
 
-#include "bench/child.hpp"
+#include "bench/host_programs.hpp"
+#include "process/programs.hpp"
 
 namespace cloche::bench {
 
@@ -66,14 +67,14 @@ SystemCalls parse_strace_table(const std::string& text) {
 
 Result<SystemCalls> count_system_calls(Surroundings& surroundings, const std::vector<pid_t>& processes,
                                        const std::function<Status()>& work) {
-  const std::string program = find_program("strace");
-  if (program.empty()) return fail(ErrorCode::not_found, "strace is not installed");
+  const auto program = process::find_program("strace");
+  if (!program) return fail(ErrorCode::not_found, "strace is not installed");
   const fs::path place = surroundings.make_directory("strace");
-  ChildSpec spec;
-  spec.argv = {program, "-f", "-c", "-o", place / "table"};
+  HelperSpec spec;
+  spec.argv = {*program, "-f", "-c", "-o", place / "table"};
   for (const pid_t pid : processes) spec.argv.insert(spec.argv.end(), {"-p", std::to_string(pid)});
   spec.log = place / "log";
-  CLOCHE_TRY(Child strace, Child::start(spec));
+  CLOCHE_TRY(Helper strace, Helper::start(spec));
   auto done = wait_until_traced(processes);
   if (done) done = work();
   // A zygote forks after the last answer, and a tracer that lets go amid a vfork waits for ever.

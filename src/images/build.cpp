@@ -36,14 +36,14 @@ bool Builder::is_current(const std::string& label, const std::string& inputs) co
   return options_.current == BuildOptions::Current::skip && label == inputs;
 }
 
-Task<Result<BuildReport>> Builder::build(Recipe recipe, oci::CancelToken token) {
+Task<Result<BuildReport>> Builder::build(Recipe recipe, CancelToken token) {
   if (options_.backend == BackendKind::docker) co_return co_await build_docker(std::move(recipe), std::move(token));
   auto make = [this, &recipe, &token] { return build_oci(recipe, token); };
   auto made = co_await run_blocking(pool_, std::move(make));
   co_return made;
 }
 
-Result<BuildReport> Builder::build_oci(const Recipe& recipe, const oci::CancelToken& token) const {
+Result<BuildReport> Builder::build_oci(const Recipe& recipe, const CancelToken& token) const {
   if (!recipe.has_packages) return fail(no_packages(recipe));
   BuildReport report;
   report.image = store_.path_of(recipe.name);
@@ -68,7 +68,7 @@ Result<BuildReport> Builder::build_oci(const Recipe& recipe, const oci::CancelTo
 
 // The oci backend's root filesystem serves here too when it is current; else one is made and thrown away. Either way
 // the draft keeps others from replacing it meanwhile.
-Task<Status> Builder::import(Recipe recipe, std::string inputs, oci::CancelToken token) {
+Task<Status> Builder::import(Recipe recipe, std::string inputs, CancelToken token) {
   std::string root;
   auto prepare = [this, &root, &recipe, &inputs, &token]() -> Result<Draft> {
     CLOCHE_CHECK(check_offline_tools());
@@ -89,7 +89,7 @@ Task<Status> Builder::import(Recipe recipe, std::string inputs, oci::CancelToken
   co_return imported;
 }
 
-Task<Result<BuildReport>> Builder::build_docker(Recipe recipe, oci::CancelToken token) {
+Task<Result<BuildReport>> Builder::build_docker(Recipe recipe, CancelToken token) {
   const Deadline deadline = token.deadline();
   const std::string offline = inputs_of(recipe, Method::offline, host_architecture());
   const std::string by_file = inputs_of(recipe, Method::dockerfile, host_architecture());

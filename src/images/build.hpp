@@ -53,16 +53,16 @@ class Builder {
   static Result<std::unique_ptr<Builder>> create(Executor executor, BuildOptions options, Progress progress);
 
   // Ends early with `cancelled` when the token is abandoned, or by the task's cancellation; then nothing is left.
-  Task<Result<BuildReport>> build(Recipe recipe, oci::CancelToken token);
+  Task<Result<BuildReport>> build(Recipe recipe, CancelToken token);
   // The existing images, whichever way they were built.
   Task<Result<ImageState>> look(Recipe recipe, Deadline deadline);
 
  private:
   Builder(Executor executor, BuildOptions options, Progress progress, http::Endpoint endpoint);
 
-  Result<BuildReport> build_oci(const Recipe& recipe, const oci::CancelToken& token) const;
-  Task<Result<BuildReport>> build_docker(Recipe recipe, oci::CancelToken token);
-  Task<Status> import(Recipe recipe, std::string inputs, oci::CancelToken token);
+  Result<BuildReport> build_oci(const Recipe& recipe, const CancelToken& token) const;
+  Task<Result<BuildReport>> build_docker(Recipe recipe, CancelToken token);
+  Task<Status> import(Recipe recipe, std::string inputs, CancelToken token);
   bool is_current(const std::string& label, const std::string& inputs) const;
 
   BuildOptions options_;

@@ -4,8 +4,8 @@
 
 #include "backend/oci/files.hpp"
 #include "images/mirror.hpp"
-#include "images/process.hpp"
 #include "images/tidy_root.hpp"
+#include "images/tool.hpp"
 
 namespace cloche::images {
 
@@ -68,10 +68,8 @@ class Complaints {
 }  // namespace
 
 Status check_offline_tools() {
-  if (!find_program("mmdebstrap"))
+  if (!find_tool("mmdebstrap"))
     return fail(ErrorCode::unsupported, "mmdebstrap is not installed: apt-get install mmdebstrap");
-  if (!find_program("unshare"))
-    return fail(ErrorCode::unsupported, "unshare is not installed: apt-get install util-linux");
   if (::access(debian_keyring, R_OK) != 0) {
     return fail(ErrorCode::unsupported, std::string("missing ") + debian_keyring +
                                             ", which is required to verify packages: apt-get install "
@@ -84,19 +82,19 @@ Status check_offline_tools() {
 }
 
 Status make_debian_root(const Recipe& recipe, const std::string& draft, const Progress& progress,
-                        const oci::CancelToken& token) {
+                        const CancelToken& token) {
   CLOCHE_CHECK(check_offline_tools());
   CLOCHE_TRY(const Mirror mirror, find_mirror(token));
   const std::string root = draft + "/rootfs";
   CLOCHE_CHECK(oci::make_directory(draft + "/tmp", 01777));
 
-  ProcessSpec spec;
+  ToolSpec spec;
   spec.argv = arguments_for(recipe, mirror, root);
   spec.environment = plain_environment();
   spec.environment.push_back("TMPDIR=" + draft + "/tmp");
   spec.input = mirror.sources;
   spec.directory = draft;
-  spec.walls = ProcessSpec::Walls::own_processes_and_mounts;
+  spec.isolation = ToolSpec::Isolation::own_processes_and_mounts;
   Complaints complaints;
   const auto line = [&](std::string_view text) {
     complaints.look_at(text);

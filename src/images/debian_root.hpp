@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "backend/oci/cancel_token.hpp"
+#include "core/cancel_token.hpp"
 #include "core/result.hpp"
 #include "images/recipe.hpp"
 
@@ -20,6 +20,6 @@ Status check_offline_tools();
 // Makes `draft`/rootfs, complete and tidy; `draft` is an empty directory whose content is the caller's to remove, also
 // after an error. Blocking. `unavailable` when the packages cannot be had.
 Status make_debian_root(const Recipe& recipe, const std::string& draft, const Progress& progress,
-                        const oci::CancelToken& token);
+                        const CancelToken& token);
 
 }  // namespace cloche::images

@@ -3,7 +3,7 @@
 #include "backend/docker/engine/image_calls.hpp"
 #include "core/async/blocking.hpp"
 #include "images/build_context.hpp"
-#include "images/process.hpp"
+#include "images/tool.hpp"
 
 namespace cloche::images {
 
@@ -19,29 +19,28 @@ constexpr auto patience = std::chrono::minutes(10);
 // A root filesystem as a tar archive, piece by piece. Blocking.
 class TarStream {
  public:
-  TarStream(std::string root, oci::CancelToken token) : root_(std::move(root)), watch_(std::move(token)) {}
+  TarStream(std::string root, CancelToken token) : root_(std::move(root)), watch_(std::move(token)) {}
 
   Result<std::string> next() {
     if (!tar_) {
-      ProcessSpec spec;
+      ToolSpec spec;
       spec.argv = {"tar", "--numeric-owner", "--sort=name", "-C", root_, "-cf", "-", "."};
       spec.environment = plain_environment();
-      spec.errors = ProcessSpec::Errors::apart;
-      CLOCHE_TRY(Process started, Process::start(spec));
-      tar_ = std::make_unique<Process>(std::move(started));
+      spec.errors = ToolSpec::Errors::apart;
+      CLOCHE_TRY(Tool started, Tool::start(spec));
+      tar_ = std::make_unique<Tool>(std::move(started));
     }
     CLOCHE_TRY(std::string bytes, tar_->read(watch_));
     if (!bytes.empty()) return bytes;
-    CLOCHE_TRY(const int code, tar_->wait());
-    if (code != 0)
+    if (const int code = tar_->wait(); code != 0)
       return fail(ErrorCode::internal, "tar ended with " + std::to_string(code) + ": " + tar_->complaints());
     return std::string();
   }
 
  private:
   std::string root_;
-  oci::CancelToken watch_;
-  std::unique_ptr<Process> tar_;
+  CancelToken watch_;
+  std::unique_ptr<Tool> tar_;
 };
 
 http::BodySource source_of(asio::thread_pool& pool, std::shared_ptr<TarStream> tar) {
@@ -77,7 +76,7 @@ Task<Result<std::optional<DockerImage>>> find_docker_image(docker::Engine& engin
 }
 
 Task<Status> import_root(docker::Engine& engine, asio::thread_pool& pool, Recipe recipe, std::string inputs,
-                         std::string root, oci::CancelToken token) {
+                         std::string root, CancelToken token) {
   const Deadline deadline = token.deadline();
   auto tar = std::make_shared<TarStream>(std::move(root), std::move(token));
   docker::Call call;

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "backend/docker/engine/engine.hpp"
-#include "backend/oci/cancel_token.hpp"
+#include "core/cancel_token.hpp"
 #include "images/debian_root.hpp"
 #include "images/recipe.hpp"
 
@@ -25,7 +25,7 @@ Task<Result<std::optional<DockerImage>>> find_docker_image(docker::Engine& engin
 
 // Makes the recipe's tag of a root filesystem. The blocking part runs on the pool.
 Task<Status> import_root(docker::Engine& engine, asio::thread_pool& pool, Recipe recipe, std::string inputs,
-                         std::string root, oci::CancelToken token);
+                         std::string root, CancelToken token);
 
 // Pulls what the Dockerfile begins from, unless the engine has it. An error means that the registry cannot be used.
 Task<Status> ensure_base(docker::Engine& engine, Recipe recipe, Progress progress, Deadline deadline);

@@ -4,7 +4,7 @@
 #include <set>
 #include <sstream>
 
-#include "images/process.hpp"
+#include "images/tool.hpp"
 
 namespace cloche::images {
 
@@ -14,11 +14,11 @@ bool is_plain(std::string_view word) {
   return std::ranges::all_of(word, [](unsigned char c) { return c > ' ' && c < 127 && c != '[' && c != ']'; });
 }
 
-Result<std::string> ask(std::vector<std::string> argv, const oci::CancelToken& token) {
-  ProcessSpec spec;
+Result<std::string> ask(std::vector<std::string> argv, const CancelToken& token) {
+  ToolSpec spec;
   spec.argv = std::move(argv);
   spec.environment = plain_environment();
-  spec.errors = ProcessSpec::Errors::apart;
+  spec.errors = ToolSpec::Errors::apart;
   return output_of(spec, token);
 }
 
@@ -55,9 +55,9 @@ std::vector<std::string> proxies_in(std::string_view dump) {
   return found;
 }
 
-Result<Mirror> find_mirror(const oci::CancelToken& token) {
+Result<Mirror> find_mirror(const CancelToken& token) {
   Mirror mirror;
-  if (!find_program("apt-get") || !find_program("apt-config")) return mirror;
+  if (!find_tool("apt-get") || !find_tool("apt-config")) return mirror;
   CLOCHE_TRY(
       const std::string targets,
       ask({"apt-get", "indextargets", "--format", targets_format, "Created-By: Packages", "Component: main"}, token));

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/oci/cancel_token.hpp"
+#include "core/cancel_token.hpp"
 #include "core/result.hpp"
 
 namespace cloche::images {
@@ -26,6 +26,6 @@ std::string sources_from_targets(std::string_view targets);
 std::vector<std::string> proxies_in(std::string_view dump);
 
 // A host without apt has mmdebstrap's default.
-Result<Mirror> find_mirror(const oci::CancelToken& token);
+Result<Mirror> find_mirror(const CancelToken& token);
 
 }  // namespace cloche::images

@@ -5,8 +5,8 @@
 #include <cctype>
 #include <stdexcept>
 
-#include "backend/oci/sha256.hpp"
 #include "core/text.hpp"
+#include "crypto/sha256.hpp"
 #include "images/files_text.hpp"
 
 namespace cloche::images {
@@ -109,7 +109,7 @@ Result<Recipe> find_recipe(std::string_view name) {
 }
 
 std::string inputs_of(const Recipe& recipe, Method method, std::string_view architecture) {
-  oci::Sha256 sum;
+  Sha256 sum;
   // Each part with its length, so that no two lists of parts read the same.
   const auto add = [&sum](std::string_view part) {
     sum.update(std::to_string(part.size()) + ":");

@@ -36,7 +36,7 @@ std::string generation_at(const std::string& link) {
   return target.substr(link_start.size(), target.size() - link_start.size() - link_end.size());
 }
 
-Result<UniqueFd> lock(const std::string& path, const oci::CancelToken& token) {
+Result<UniqueFd> lock(const std::string& path, const CancelToken& token) {
   UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!fd) return fail_errno("open " + path);
   while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
@@ -100,7 +100,7 @@ std::optional<BuiltRoot> RootStore::find(const std::string& name) const {
   return built;
 }
 
-Result<Draft> RootStore::draft(const oci::CancelToken& token) const {
+Result<Draft> RootStore::draft(const CancelToken& token) const {
   auto made = oci::make_directories(directory_ + "/roots", 0711);
   if (!made) return fail(std::move(made).error().at("run as root or choose another state directory"));
   CLOCHE_TRY(UniqueFd locked, lock(directory_ + "/.build.lock", token));

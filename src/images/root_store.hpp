@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/oci/cancel_token.hpp"
+#include "core/cancel_token.hpp"
 #include "core/result.hpp"
 #include "core/unique_fd.hpp"
 
@@ -53,7 +53,7 @@ class RootStore {
   std::optional<BuiltRoot> find(const std::string& name) const;
 
   // Waits for another build, and removes what a killed one left.
-  Result<Draft> draft(const oci::CancelToken& token) const;
+  Result<Draft> draft(const CancelToken& token) const;
   // Makes the draft's rootfs the image of this name. Older ones go, but for those that a sandbox uses.
   Result<BuiltRoot> install(Draft draft, const std::string& name, const std::string& inputs) const;
 

@@ -23,7 +23,7 @@ class RootStoreTest : public testing::Test {
   ~RootStoreTest() override { fs::remove_all(state_); }
 
   Draft draft_with(const std::string& content) {
-    Draft draft = store_.draft(oci::CancelToken(Deadline::after(std::chrono::seconds(10)))).value();
+    Draft draft = store_.draft(CancelToken(Deadline::after(std::chrono::seconds(10)))).value();
     fs::create_directories(draft.root() + "/usr");
     std::ofstream(draft.root() + "/usr/file") << content;
     return draft;
@@ -115,7 +115,7 @@ TEST_F(RootStoreTest, DraftOfAKilledBuild_IsRemovedByTheNext) {
 
 TEST_F(RootStoreTest, WhileADraftIsThere_TheNextWaits) {
   const Draft draft = draft_with("x");
-  const auto second = store_.draft(oci::CancelToken(Deadline::after(std::chrono::milliseconds(120))));
+  const auto second = store_.draft(CancelToken(Deadline::after(std::chrono::milliseconds(120))));
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, ErrorCode::timeout);
 }

@@ -182,7 +182,7 @@ std::expected<Child, StartFailure> Child::try_start(const Spec& spec) {
     return std::unexpected(StartFailure{StartFailure::Where::parent, step, errno});
   };
   auto failures = make_pipe();
-  auto no_input = make_pipe();
+  auto no_input = spec.in < 0 ? make_pipe() : Pipe{};
   if (!failures || !no_input) return not_tried("create a pipe");
   no_input->write.reset();
   const auto arguments = pointers_to(spec.argv);

@@ -1,24 +1,21 @@
 #include "runner/host_run.hpp"
 
-#include <fcntl.h>
-#include <grp.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
 
+#include "core/cancel_token.hpp"
 #include "core/deadline.hpp"
 #include "core/unique_fd.hpp"
+#include "process/capture.hpp"
+#include "process/child.hpp"
+#include "process/descriptors.hpp"
+#include "process/programs.hpp"
 #include "runner/judge/program_plan.hpp"
 
 namespace cloche::runner {
@@ -27,190 +24,86 @@ namespace {
 
 constexpr uid_t nobody = 65534;
 
-// Ends a child and all of its session that has not left it.
-class Child {
- public:
-  explicit Child(pid_t pid) : pid_(pid) {}
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-  ~Child() { end(); }
-
-  // Whether it has ended by itself. It is not reaped for that: until end(), its number stays its own.
-  bool has_ended() const {
-    siginfo_t about{};
-    return ::waitid(P_PID, static_cast<id_t>(pid_), &about, WEXITED | WNOHANG | WNOWAIT) == 0 && about.si_pid == pid_;
-  }
-  void end() {
-    // Once it is reaped, its number may be that of another process and another group.
-    if (reaped_) return;
-    ::kill(-pid_, SIGKILL);
-    if (::wait4(pid_, &status_, 0, &usage_) == pid_) reaped_ = true;
-  }
-  int status() const { return status_; }
-  const rusage& usage() const { return usage_; }
-
- private:
-  pid_t pid_;
-  bool reaped_ = false;
-  int status_ = 0;
-  rusage usage_{};
-};
-
-Result<UniqueFd> memory_file(const std::string& bytes) {
-  UniqueFd fd(::memfd_create("stdin", MFD_CLOEXEC));
-  if (!fd) return fail_errno("create stdin");
-  for (std::size_t at = 0; at < bytes.size();) {
-    const ssize_t n = ::write(fd.get(), bytes.data() + at, bytes.size() - at);
-    if (n < 0) return fail_errno("write stdin");
-    at += static_cast<std::size_t>(n);
-  }
-  ::lseek(fd.get(), 0, SEEK_SET);
-  return fd;
-}
-
-struct Pipe {
-  UniqueFd read;
-  UniqueFd write;
-};
-
-Result<Pipe> make_pipe() {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return fail_errno("create a pipe");
-  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
-
-// Laid out before the fork: after it, nothing but system calls.
-struct ChildPlan {
-  const char* program;
-  std::vector<char*> argv;
-  std::vector<char*> env;
-  const char* directory;
-  int in, out, err, failure;
-  bool drop_rights;
-};
-
-[[noreturn]] void child_main(const ChildPlan& plan) {
-  const auto give_up = [&] {
-    const int number = errno;
-    (void)!::write(plan.failure, &number, sizeof number);
-    ::_exit(127);
-  };
-  ::setsid();
-  const rlimit no_core{0, 0};
-  ::setrlimit(RLIMIT_CORE, &no_core);
-  if (::dup2(plan.in, 0) < 0 || ::dup2(plan.out, 1) < 0 || ::dup2(plan.err, 2) < 0) give_up();
-  if (plan.drop_rights && (::setgroups(0, nullptr) != 0 || ::setgid(nobody) != 0 || ::setuid(nobody) != 0)) give_up();
-  if (::chdir(plan.directory) != 0) give_up();
-  ::execve(plan.program, plan.argv.data(), plan.env.data());
-  give_up();
-  ::_exit(127);
-}
-
-constexpr std::array<const char*, 3> program_directories{"/usr/local/bin/", "/usr/bin/", "/bin/"};
-
-// Where the program is; a path is taken as it is.
-std::string find_program(const std::string& name) {
-  if (name.find('/') != std::string::npos) return name;
-  for (const char* directory : program_directories) {
-    if (::access((directory + name).c_str(), X_OK) == 0) return directory + name;
-  }
-  return program_directories.back() + name;
-}
-
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> all;
-  all.reserve(texts.size() + 1);
-  for (std::string& text : texts) all.push_back(text.data());
-  all.push_back(nullptr);
-  return all;
-}
-
-// Takes what is there; false at the end.
-bool read_some(int fd, std::string& into, OutputTotals& totals, Bytes most) {
-  std::array<char, 65536> buffer{};
-  const ssize_t n = ::read(fd, buffer.data(), buffer.size());
-  if (n <= 0) return n < 0 && errno == EINTR;
-  const std::size_t count = static_cast<std::size_t>(n);
-  const std::size_t room = most.count > into.size() ? most.count - into.size() : 0;
-  into.append(buffer.data(), std::min(count, room));
-  totals.produced.count += count;
-  totals.dropped.count += count - std::min(count, room);
-  return true;
-}
-
 std::chrono::microseconds span(const timeval& time) {
   return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
 }
 
-void put_status(Outcome& outcome, const Child& child) {
-  const int status = child.status();
-  outcome.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  outcome.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  outcome.user = span(child.usage().ru_utime);
-  outcome.system = span(child.usage().ru_stime);
-  outcome.peak_memory = kib(static_cast<std::uint64_t>(child.usage().ru_maxrss));
+void put_status(Outcome& outcome, const process::Ended& ended) {
+  outcome.exit_code = ended.exit_code();
+  outcome.signal = ended.signal();
+  outcome.user = span(ended.usage.ru_utime);
+  outcome.system = span(ended.usage.ru_stime);
+  outcome.peak_memory = kib(static_cast<std::uint64_t>(ended.usage.ru_maxrss));
 }
 
-// Reads until the program has ended and both its outputs are drained, or until a limit. A grandchild that holds the
-// pipes open is not waited for.
-Ending follow(Child& child, int out, int err, const HostRun& run, Exec::Collected& collected) {
-  const Deadline deadline = Deadline::after(run.wall);
-  std::array<pollfd, 2> watched{pollfd{out, POLLIN, 0}, pollfd{err, POLLIN, 0}};
-  for (;;) {
-    if (deadline.passed()) return Ending::wall_limit;
-    const bool ended = child.has_ended();
-    const int ready = ::poll(watched.data(), watched.size(), ended ? 0 : 20);
-    if (ready > 0) {
-      if (watched[0].revents != 0 && !read_some(out, collected.out, collected.outcome.out, run.output))
-        watched[0].fd = -1;
-      if (watched[1].revents != 0 && !read_some(err, collected.err, collected.outcome.err, run.output))
-        watched[1].fd = -1;
-    }
-    const std::uint64_t most = std::max(collected.outcome.out.produced.count, collected.outcome.err.produced.count);
-    if (most > run.output.count) return Ending::output_limit;
-    if (ended && (ready <= 0 || (watched[0].fd < 0 && watched[1].fd < 0))) {
-      child.end();
-      return WIFSIGNALED(child.status()) ? Ending::signalled : Ending::exited;
-    }
-  }
+std::string take_output(process::Captured& captured, OutputTotals& totals) {
+  totals.produced = Bytes{captured.produced};
+  totals.dropped = Bytes{captured.produced - captured.kept.size()};
+  return std::move(captured.kept);
+}
+
+// A path is taken as it is. A name that is not found stays one that the kernel does not find.
+std::string path_of(const std::string& program) {
+  if (program.find('/') != program.npos) return program;
+  return process::find_program(program, process::directories_of(process::user_path)).value_or("/bin/" + program);
+}
+
+std::vector<std::string> environment_of(const HostRun& run) {
+  std::map<std::string, std::string> all{
+      {"PATH", std::string(process::user_path)}, {"HOME", run.directory}, {"LANG", "C.UTF-8"}};
+  for (const auto& [name, value] : run.env) all[name] = value;
+  std::vector<std::string> entries;
+  entries.reserve(all.size());
+  for (const auto& [name, value] : all) entries.push_back(fmt::format("{}={}", name, value));
+  return entries;
+}
+
+Exec::Collected not_started(const HostRun& run, const process::StartFailure& failure) {
+  Exec::Collected collected;
+  collected.outcome.ending = Ending::not_started;
+  collected.outcome.exit_code = failure.number == ENOENT ? 127 : 126;
+  collected.outcome.reason = errno_error(run.argv.front(), failure.number).message;
+  return collected;
 }
 
 }  // namespace
 
 Result<Exec::Collected> run_on_host(const HostRun& run) {
-  const std::string program = find_program(run.argv.front());
-  std::vector<std::string> argv = run.argv;
-  std::map<std::string, std::string> env{
-      {"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"HOME", run.directory}, {"LANG", "C.UTF-8"}};
-  for (const auto& [name, value] : run.env) env[name] = value;
-  std::vector<std::string> entries;
-  entries.reserve(env.size());
-  for (const auto& [name, value] : env) entries.push_back(fmt::format("{}={}", name, value));
-  CLOCHE_TRY(const UniqueFd in, memory_file(run.input));
-  CLOCHE_TRY(Pipe out, make_pipe());
-  CLOCHE_TRY(Pipe err, make_pipe());
-  CLOCHE_TRY(Pipe failure, make_pipe());
-  const ChildPlan plan{program.c_str(), pointers(argv),  pointers(entries),   run.directory.c_str(), in.get(),
-                       out.write.get(), err.write.get(), failure.write.get(), ::geteuid() == 0};
+  CLOCHE_TRY(const UniqueFd in, process::make_input(run.input));
+  CLOCHE_TRY(process::Pipe out, process::make_pipe());
+  CLOCHE_TRY(process::Pipe err, process::make_pipe());
+  process::Spec spec;
+  spec.program = path_of(run.argv.front());
+  spec.argv = run.argv;
+  spec.environment = environment_of(run);
+  spec.directory = run.directory;
+  spec.in = in.get();
+  spec.out = out.write.get();
+  spec.err = err.write.get();
+  spec.limits = {{RLIMIT_CORE, 0}};
+  if (::geteuid() == 0) spec.user = process::Credentials{nobody, nobody};
 
   const auto began = Deadline::Clock::now();
-  const pid_t pid = ::fork();
-  if (pid < 0) return fail_errno("start the program");
-  if (pid == 0) child_main(plan);
-  Child child(pid);
-  for (Pipe* pipe : {&out, &err, &failure}) pipe->write.reset();
+  auto child = process::Child::try_start(spec);
+  if (!child && child.error().where == process::StartFailure::Where::child) return not_started(run, child.error());
+  if (!child) return fail(child.error().as_error(run.argv.front()));
+  for (process::Pipe* pipe : {&out, &err}) pipe->write.reset();
+  std::array outputs{process::Captured{out.read.get(), run.output, {}, 0},
+                     process::Captured{err.read.get(), run.output, {}, 0}};
+  const auto end = process::capture(*child, outputs, CancelToken(Deadline::after(run.wall)));
+  if (!end && end.error().code != ErrorCode::timeout) return fail(end.error());
+  // Not only at a limit: what it has left in its session ends with it.
+  child->kill();
+  const process::Ended& ended = child->reap();
   Exec::Collected collected;
-  int number = 0;
-  if (::read(failure.read.get(), &number, sizeof number) == sizeof number) {
-    collected.outcome.ending = Ending::not_started;
-    collected.outcome.exit_code = number == ENOENT ? 127 : 126;
-    collected.outcome.reason = errno_error(run.argv.front(), number).message;
-    return collected;
-  }
-  collected.outcome.ending = follow(child, out.read.get(), err.read.get(), run, collected);
-  child.end();
-  put_status(collected.outcome, child);
-  collected.outcome.wall = std::chrono::duration_cast<std::chrono::microseconds>(Deadline::Clock::now() - began);
+  Outcome& outcome = collected.outcome;
+  put_status(outcome, ended);
+  outcome.ending = ended.signal() != 0 ? Ending::signalled : Ending::exited;
+  if (!end) outcome.ending = Ending::wall_limit;
+  if (end && *end == process::CaptureEnd::output_limit) outcome.ending = Ending::output_limit;
+  collected.out = take_output(outputs[0], outcome.out);
+  collected.err = take_output(outputs[1], outcome.err);
+  outcome.wall = std::chrono::duration_cast<std::chrono::microseconds>(Deadline::Clock::now() - began);
   return collected;
 }
 

@@ -22,8 +22,8 @@ struct HostRun {
   Bytes output;  // of stdout and of stderr
 };
 
-// As user nobody if this process is root. Its whole session is killed at its end, at the time limit and at the output
-// limit. There are no other limits.
+// As user nobody if this process is root (lint-words: allow). Its whole session is killed at its end, at the time limit
+// and at the output limit. There are no other limits.
 Result<Exec::Collected> run_on_host(const HostRun& run);
 
 // A directory of its own for such a run, owned by the user it runs as; gone with the object.

@@ -43,7 +43,7 @@ class CliImages : public Cli {
   // Why no image can be made here; empty when one can. The mirror is asked for the file that apt asks for first.
   std::string why_not_offline() const {
     if (const auto tools = images::check_offline_tools(); !tools) return tools.error().message;
-    const auto mirror = images::find_mirror(oci::CancelToken(Deadline::after(std::chrono::seconds(20))));
+    const auto mirror = images::find_mirror(CancelToken(Deadline::after(std::chrono::seconds(20))));
     if (!mirror) return mirror.error().message;
     std::istringstream words(mirror->sources);
     std::string deb, option, address;

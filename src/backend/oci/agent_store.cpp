@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include "backend/oci/files.hpp"
-#include "backend/oci/sha256.hpp"
+#include "crypto/sha256.hpp"
 
 namespace cloche::oci {
 
@@ -22,7 +22,7 @@ Result<AgentStore::Copy> AgentStore::ensure() {
   if (identity == identity_ && path_exists(copy_.path)) return copy_;
   CLOCHE_TRY(const std::string content, read_file(agent_, mib(256)));
   Copy copy;
-  copy.digest = sha256_of(content);
+  copy.digest = sha256_hex(content);
   copy.path = directory_ + "/" + copy.digest + "/agent";
   if (!path_exists(copy.path)) {
     CLOCHE_CHECK(make_directories(parent_of(copy.path), 0711));

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "backend/oci/cancel_token.hpp"
 #include "backend/oci/host.hpp"
+#include "core/cancel_token.hpp"
 #include "sandbox/backend.hpp"
 
 namespace cloche::oci {

@@ -17,7 +17,6 @@ namespace cloche {
 namespace {
 
 using namespace std::chrono_literals;
-using oci::CancelToken;
 using oci::Host;
 using oci::MadeSandbox;
 

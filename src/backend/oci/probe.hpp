@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "backend/oci/cancel_token.hpp"
 #include "backend/oci/host.hpp"
+#include "core/cancel_token.hpp"
 #include "core/result.hpp"
 
 namespace cloche::oci {

@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "backend/oci/cancel_token.hpp"
 #include "backend/oci/host.hpp"
 #include "backend/oci/sandbox_maker.hpp"
+#include "core/cancel_token.hpp"
 #include "core/result.hpp"
 
 namespace cloche::oci {

@@ -1,42 +1,14 @@
 #include "backend/oci/runtime.hpp"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 
 #include "backend/oci/files.hpp"
-#include "backend/oci/subprocess.hpp"
+#include "process/programs.hpp"
 
 namespace cloche::oci {
 
 namespace {
-
-// PATH first, as a shell would; then where distributions and administrators put runtimes. Relative parts of PATH are
-// skipped: they would depend on the current directory.
-std::vector<std::string> search_path() {
-  std::vector<std::string> directories;
-  const auto add = [&](std::string_view directory) {
-    if (!directory.starts_with('/') || std::ranges::find(directories, directory) != directories.end()) return;
-    directories.emplace_back(directory);
-  };
-  const char* path = std::getenv("PATH");
-  std::string_view rest = path == nullptr ? std::string_view() : path;
-  while (!rest.empty()) {
-    const auto colon = rest.find(':');
-    add(rest.substr(0, colon));
-    rest = colon == rest.npos ? std::string_view() : rest.substr(colon + 1);
-  }
-  for (const char* usual : {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}) add(usual);
-  return directories;
-}
-
-bool is_program(const std::string& path) {
-  struct stat about;
-  return ::stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode) && ::access(path.c_str(), X_OK) == 0;
-}
 
 // gVisor's flags differ from version to version; without one of these a wall would be missing.
 Result<std::vector<std::string>> runsc_flags(const std::string& program, Deadline deadline) {
@@ -137,7 +109,7 @@ Result<std::string> RuntimeCatalog::locate(std::string_view name) const {
   const auto configured = programs_.find(std::string(name));
   if (configured != programs_.end() || name.starts_with('/')) {
     const std::string path = configured != programs_.end() ? configured->second : std::string(name);
-    if (is_program(path)) return path;
+    if (process::is_program(path)) return path;
     return fail(ErrorCode::unsupported, "the runtime " + std::string(name) + " is not installed: " + path +
                                             " is not an executable file; correct `runtimes` in the configuration");
   }
@@ -147,9 +119,9 @@ Result<std::string> RuntimeCatalog::locate(std::string_view name) const {
                                             "'; known runtimes: " + known_names() + " and absolute paths");
   }
   std::string searched;
-  for (const std::string& directory : search_path()) {
+  for (const std::string& directory : process::search_directories()) {
     std::string path = directory + "/" + std::string(name);
-    if (is_program(path)) return path;
+    if (process::is_program(path)) return path;
     searched += (searched.empty() ? "" : ", ") + directory;
   }
   return fail(ErrorCode::unsupported, "the runtime " + std::string(name) + " is not installed; searched " + searched +

@@ -14,8 +14,8 @@
 
 #include "backend/oci/bundle.hpp"
 #include "backend/oci/cgroup/cgroup.hpp"
+#include "backend/oci/command.hpp"
 #include "backend/oci/root/private_mounts.hpp"
-#include "backend/oci/subprocess.hpp"
 #include "core/deadline.hpp"
 #include "core/result.hpp"
 #include "sandbox/kernel.hpp"
@@ -67,7 +67,7 @@ struct RuntimeStart {
   int err = -1;
   const CgroupEntrance* entrance = nullptr;
   std::vector<MountStep> private_mounts;
-  std::vector<ResourceLimit> limits;  // of the runtime, and so of the agent
+  std::vector<process::ResourceLimit> limits;  // of the runtime, and so of the agent
 };
 
 // The runtimes of this host, searched once.

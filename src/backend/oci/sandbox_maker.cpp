@@ -19,10 +19,10 @@
 #include "backend/oci/root/root_layout.hpp"
 #include "backend/oci/root/root_skeleton.hpp"
 #include "backend/oci/root/user_namespace.hpp"
-#include "backend/oci/subprocess.hpp"
 #include "core/async/exceptions.hpp"
 #include "core/fault_point.hpp"
 #include "core/log.hpp"
+#include "process/descriptors.hpp"
 
 namespace cloche::oci {
 
@@ -181,7 +181,7 @@ class Making {
     CLOCHE_TRY(FifoEnds server, open_server_ends(files_.to_agent, files_.from_agent));
     CLOCHE_TRY(const FifoEnds agent, open_agent_ends(files_.to_agent, files_.from_agent));
     CLOCHE_TRY(const CgroupEntrance entrance, cgroup.open_entrance());
-    CLOCHE_TRY(const UniqueFd errors, make_bounded_memory(kib(64)));
+    CLOCHE_TRY(const UniqueFd errors, process::make_bounded_memory(kib(64)));
     RuntimeStart start;
     start.id = record_.id.value;
     start.bundle = files_.directory;
@@ -231,7 +231,7 @@ class Making {
       }
     }
     if (task_ == AgentTask::answer) return {};
-    return fail(ErrorCode::sandbox_lost, "the agent ended immediately: " + read_bounded_memory(errors));
+    return fail(ErrorCode::sandbox_lost, "the agent ended immediately: " + process::read_bounded_memory(errors));
   }
 
   Host& host_;

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "backend/oci/cancel_token.hpp"
 #include "backend/oci/fifo_channel.hpp"
 #include "backend/oci/host.hpp"
 #include "backend/oci/record.hpp"
+#include "core/cancel_token.hpp"
 #include "core/result.hpp"
 #include "sandbox/spec.hpp"
 

@@ -1,13 +1,13 @@
 #include "bench/alternatives/bubblewrap.hpp"
 
-#include "bench/child.hpp"
+#include "process/programs.hpp"
 
 namespace cloche::bench {
 
 std::vector<std::string> in_bubblewrap(const std::vector<std::string>& argv) {
-  const std::string program = find_program("bwrap");
-  if (program.empty()) return {};
-  std::vector<std::string> all{program,     "--unshare-all", "--die-with-parent",
+  const auto program = process::find_program("bwrap");
+  if (!program) return {};
+  std::vector<std::string> all{*program,    "--unshare-all", "--die-with-parent",
                                "--ro-bind", "/usr",          "/usr",
                                "--symlink", "usr/bin",       "/bin",
                                "--symlink", "usr/lib",       "/lib",

@@ -1,20 +1,18 @@
 #include "bench/alternatives/crun_run.hpp"
 
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <fstream>
 #include <sstream>
 
 #include "backend/oci/cgroup/cgroup_layout.hpp"
-#include "bench/child.hpp"
 #include "core/ids.hpp"
+#include "json/json.hpp"
+#include "process/programs.hpp"
 
 namespace cloche::bench {
 
 namespace {
 
-namespace json = boost::json;
 namespace fs = std::filesystem;
 
 std::string text_of(const char* path) {
@@ -66,13 +64,13 @@ json::object config_of(const std::vector<std::string>& argv) {
 
 Result<std::unique_ptr<CrunRun>> CrunRun::prepare(Surroundings& surroundings, const std::vector<std::string>& argv,
                                                   std::string output) {
-  const std::string program = find_program("crun");
-  if (program.empty()) return fail(ErrorCode::not_found, "crun is not installed");
+  const auto program = process::find_program("crun");
+  if (!program) return fail(ErrorCode::not_found, "crun is not installed");
   const fs::path place = surroundings.make_directory("crun-run");
   make_root(place / "bundle" / "root");
   std::ofstream(place / "bundle" / "config.json") << json::serialize(config_of(argv));
   oci::Command command;
-  command.program = program;
+  command.program = *program;
   // Without cgroups: they are not compared here. On a hybrid host crun refuses to start if it sees the hierarchy of
   // version 2; it is hidden as in the oci backend.
   command.arguments = {"--root",   place / "state",  "--cgroup-manager=disabled", "run",

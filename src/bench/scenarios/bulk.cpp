@@ -1,10 +1,13 @@
 // A gigabyte into a session and out again: how fast, and whether the server's memory stays flat.
+#include <algorithm>
+#include <utility>
+
+#include "archive/tar_writer.hpp"
 #include "bench/alternatives/service_client.hpp"
 #include "bench/interrupt.hpp"
 #include "bench/processes.hpp"
 #include "bench/scenarios/scenario.hpp"
 #include "bench/service_process.hpp"
-#include "bench/tar_stream.hpp"
 
 namespace cloche::bench {
 
@@ -17,7 +20,36 @@ constexpr double mebibyte = 1 << 20;
 constexpr int archives = 4;
 constexpr auto patience = 300s;
 
-Task<Result<std::string>> next_of(TarStream& tar) {
+// A tar archive of one file, made as it is sent: never in memory as a whole.
+class OneFileTar {
+ public:
+  // `size`: of the content, a multiple of a block.
+  OneFileTar(std::string name, std::uint64_t size) : left_(size) {
+    tar::Entry entry;
+    entry.path = std::move(name);
+    entry.size = size;
+    entry.mode = 0644;
+    header_ = tar::header(entry);
+  }
+
+  // The next piece; empty at the end.
+  std::string next() {
+    if (!header_.empty() || ended_) return std::exchange(header_, {});
+    const std::uint64_t count = std::min(left_, longest_piece);
+    left_ -= count;
+    ended_ = count == 0;
+    return ended_ ? tar::end_mark() : std::string(count, 'x');
+  }
+
+ private:
+  static constexpr std::uint64_t longest_piece = 256 * 1024;
+
+  std::string header_;  // until it is sent
+  std::uint64_t left_;
+  bool ended_ = false;
+};
+
+Task<Result<std::string>> next_of(OneFileTar& tar) {
   CLOCHE_CO_CHECK(Interrupts::check());
   co_return tar.next();
 }
@@ -28,7 +60,7 @@ Task<Status> count(std::string_view piece, std::uint64_t& bytes) {
 }
 
 Task<Status> send_in(http::Client& client, std::string name, std::uint64_t size) {
-  TarStream tar(name, size);
+  OneFileTar tar(name, size);
   http::Request request;
   request.method = "POST";
   request.target = "/sessions/default/bulk/copy";

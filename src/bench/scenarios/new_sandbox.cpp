@@ -1,7 +1,6 @@
 // A sandbox without a warm pool: from nothing to its first response.
 #include "bench/alternatives/crun_run.hpp"
 #include "bench/alternatives/docker.hpp"
-#include "bench/child.hpp"
 #include "bench/pool_in_process.hpp"
 #include "bench/scenarios/scenario.hpp"
 #include "sandbox/live_sandbox.hpp"

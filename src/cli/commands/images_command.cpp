@@ -78,7 +78,7 @@ std::string mebibytes(std::uint64_t bytes) {
 }
 
 // Runs a task to its end or to a signal: then the task is cancelled, and the signal's number is the result.
-int run_until_signal(const oci::CancelToken& token, asio::io_context& io, std::function<Task<>()> body) {
+int run_until_signal(const CancelToken& token, asio::io_context& io, std::function<Task<>()> body) {
   int caught = 0;
   asio::cancellation_signal cancellation;
   asio::signal_set signals(io, SIGINT, SIGTERM, SIGHUP);
@@ -178,7 +178,7 @@ int build_images(const ImagesFlags& flags) {
   images::Progress progress = [&shown](std::string_view doing) { shown.say(doing); };
   asio::io_context io{1};
   const auto builder = value_or_throw(images::Builder::create(io.get_executor(), std::move(options), progress));
-  const oci::CancelToken token(Deadline::after(longest_build * static_cast<int>(recipes.size() + 1)));
+  const CancelToken token(Deadline::after(longest_build * static_cast<int>(recipes.size() + 1)));
   boost::json::array all;
   Status ended;
   const auto body = [&]() -> Task<> {
@@ -186,7 +186,7 @@ int build_images(const ImagesFlags& flags) {
       const images::Recipe& recipe = recipes[i];
       shown.begin(recipe.name, i);
       const auto start = Clock::now();
-      const oci::CancelToken own = token.until(Deadline::after(longest_build));
+      const CancelToken own = token.until(Deadline::after(longest_build));
       auto report = co_await builder->build(recipe, own);
       shown.clear();
       if (!report && flags.or_offline && flags.names.empty() && !recipe.has_packages) {
@@ -222,7 +222,7 @@ int list_images(const ImagesFlags& flags) {
   options.way = images::Way::offline;
   asio::io_context io{1};
   const auto builder = value_or_throw(images::Builder::create(io.get_executor(), std::move(options), {}));
-  const oci::CancelToken token(Deadline::after(std::chrono::minutes(1)));
+  const CancelToken token(Deadline::after(std::chrono::minutes(1)));
   boost::json::array all;
   Status ended;
   const auto body = [&]() -> Task<> {

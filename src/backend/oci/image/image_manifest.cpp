@@ -10,7 +10,7 @@
 #include <boost/json/parse.hpp>
 
 #include "backend/oci/files.hpp"
-#include "backend/oci/sha256.hpp"
+#include "crypto/sha256.hpp"
 
 namespace cloche::oci {
 
@@ -55,7 +55,7 @@ Result<json::value> parse_json(const std::string& text, const std::string& name)
 Result<std::string> read_blob(int directory, std::string_view digest) {
   CLOCHE_TRY(const std::string hex, hex_of(digest));
   CLOCHE_TRY(std::string content, read_in_image(directory, "blobs/sha256/" + hex));
-  if (sha256_of(content) != hex) return bad("blob " + hex + " does not match its digest");
+  if (sha256_hex(content) != hex) return bad("blob " + hex + " does not match its digest");
   return content;
 }
 
@@ -109,7 +109,7 @@ Result<ImageDescription> with_config(const std::string& config_text, std::vector
     if (!(*ids)[i].is_string()) return bad("the configuration lists a layer that is not a digest");
     CLOCHE_TRY(layers[i].diff_id, hex_of((*ids)[i].get_string()));
   }
-  return ImageDescription{sha256_of(config_text), std::move(layers)};
+  return ImageDescription{sha256_hex(config_text), std::move(layers)};
 }
 
 }  // namespace

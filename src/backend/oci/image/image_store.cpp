@@ -13,10 +13,10 @@
 #include "backend/oci/draft.hpp"
 #include "backend/oci/files.hpp"
 #include "backend/oci/image/image_manifest.hpp"
+#include "backend/oci/image/layer_reader.hpp"
 #include "backend/oci/image/layer_writer.hpp"
-#include "backend/oci/image/tar_reader.hpp"
-#include "backend/oci/sha256.hpp"
 #include "core/unique_fd.hpp"
+#include "crypto/sha256.hpp"
 #include "sandbox/spec.hpp"
 
 namespace cloche::oci {
@@ -48,7 +48,7 @@ Result<UniqueFd> open_directory(const std::string& path) {
 Status unpack_archive(const std::string& image, const std::string& into, const CancelToken& token) {
   UniqueFd file(::open(image.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return fail_errno("open " + image);
-  CLOCHE_TRY(const auto reader, TarReader::open(std::move(file), image, most_archive, token));
+  CLOCHE_TRY(const auto reader, LayerReader::open(std::move(file), image, most_archive, token));
   CLOCHE_TRY(LayerWriter writer, LayerWriter::open(into));
   return writer.apply(*reader);
 }
@@ -56,13 +56,13 @@ Status unpack_archive(const std::string& image, const std::string& into, const C
 Status apply_layer(int source, const ImageLayer& layer, LayerWriter& writer, const CancelToken& token) {
   if (!layer.digest.empty()) {
     CLOCHE_TRY(const UniqueFd whole, open_in_image(source, layer.path));
-    CLOCHE_TRY(const std::string digest, sha256_of_file("/proc/self/fd/" + std::to_string(whole.get())));
+    CLOCHE_TRY(const std::string digest, sha256_hex_of_file("/proc/self/fd/" + std::to_string(whole.get())));
     if (digest != layer.digest) {
       return fail(ErrorCode::invalid_argument, "image: layer " + layer.path + " does not match its digest");
     }
   }
   CLOCHE_TRY(UniqueFd file, open_in_image(source, layer.path));
-  CLOCHE_TRY(const auto reader, TarReader::open(std::move(file), layer.path, most_archive, token));
+  CLOCHE_TRY(const auto reader, LayerReader::open(std::move(file), layer.path, most_archive, token));
   CLOCHE_CHECK(writer.apply(*reader));
   CLOCHE_TRY(const std::string unpacked, reader->digest());
   if (unpacked != layer.diff_id) {
@@ -78,7 +78,7 @@ std::string name_of_source(const std::string& image, const struct stat& about) {
                            std::to_string(about.st_size) + ' ' + std::to_string(about.st_mtim.tv_sec) + ' ' +
                            std::to_string(about.st_mtim.tv_nsec) + ' ' + std::to_string(about.st_ctim.tv_sec) + ' ' +
                            std::to_string(about.st_ctim.tv_nsec);
-  return sha256_of(text).substr(0, 32);
+  return sha256_hex(text).substr(0, 32);
 }
 
 }  // namespace

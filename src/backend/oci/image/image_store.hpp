@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "backend/oci/cancel_token.hpp"
+#include "core/cancel_token.hpp"
 #include "core/result.hpp"
 
 namespace cloche::oci {

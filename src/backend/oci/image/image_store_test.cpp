@@ -249,8 +249,8 @@ TEST_F(ImageStoreTest, MoreThanTheBudget_IsRefused) {
   ASSERT_TRUE(make_directory(root, 0755));
   const auto apply = [&](const TarBuilder& tar, LayerBudget budget) {
     EXPECT_TRUE(write_file(archive_, tar.bytes(), 0644));
-    auto reader = TarReader::open(UniqueFd(::open(archive_.c_str(), O_RDONLY | O_CLOEXEC)), "layer", mib(64),
-                                  CancelToken(Deadline::after(60s)));
+    auto reader = LayerReader::open(UniqueFd(::open(archive_.c_str(), O_RDONLY | O_CLOEXEC)), "layer", mib(64),
+                                    CancelToken(Deadline::after(60s)));
     auto writer = LayerWriter::open(root, budget);
     return writer->apply(**reader);
   };

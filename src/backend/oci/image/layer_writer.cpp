@@ -51,7 +51,7 @@ Result<LayerWriter> LayerWriter::open(const std::string& root, LayerBudget budge
   return LayerWriter(std::move(fd), budget);
 }
 
-Status LayerWriter::apply(TarReader& layer) {
+Status LayerWriter::apply(LayerReader& layer) {
   of_this_layer_.clear();
   while (true) {
     CLOCHE_TRY(const auto entry, layer.next());
@@ -90,7 +90,7 @@ Status LayerWriter::clear_lower(int directory, const std::string& path) {
   return {};
 }
 
-Status LayerWriter::put(TarReader& layer, const TarEntry& entry) {
+Status LayerWriter::put(LayerReader& layer, const LayerEntry& entry) {
   CLOCHE_TRY(const std::string path, clean_archive_name(entry.name));
   if (path.empty()) return {};  // the root itself
   const std::string base = base_of(path);
@@ -104,10 +104,10 @@ Status LayerWriter::put(TarReader& layer, const TarEntry& entry) {
     return remove_tree(path_in(parent.get(), hidden));
   }
   switch (entry.kind) {
-    case TarEntry::Kind::other: return {};  // devices and their like: a sandbox has its own
-    case TarEntry::Kind::hard_link: return put_hard_link(entry, parent.get(), base, path);
-    case TarEntry::Kind::file: return put_file(layer, entry, parent.get(), base, path);
-    case TarEntry::Kind::directory:
+    case LayerEntry::Kind::other: return {};  // devices and their like: a sandbox has its own
+    case LayerEntry::Kind::hard_link: return put_hard_link(entry, parent.get(), base, path);
+    case LayerEntry::Kind::file: return put_file(layer, entry, parent.get(), base, path);
+    case LayerEntry::Kind::directory:
       remember(path);
       if (!is_real_directory(parent.get(), base)) {
         CLOCHE_CHECK(remove_tree(path_in(parent.get(), base)));
@@ -117,7 +117,7 @@ Status LayerWriter::put(TarReader& layer, const TarEntry& entry) {
       if (::fchmodat(parent.get(), base.c_str(), (entry.mode & 0777) | 0700, 0) != 0)
         return fail_errno("image: chmod '" + path + "'");
       return {};
-    case TarEntry::Kind::link:
+    case LayerEntry::Kind::link:
       remember(path);
       CLOCHE_CHECK(remove_tree(path_in(parent.get(), base)));
       if (::symlinkat(entry.target.c_str(), parent.get(), base.c_str()) != 0)
@@ -127,7 +127,7 @@ Status LayerWriter::put(TarReader& layer, const TarEntry& entry) {
   return {};
 }
 
-Status LayerWriter::put_file(TarReader& layer, const TarEntry& entry, int parent, const std::string& base,
+Status LayerWriter::put_file(LayerReader& layer, const LayerEntry& entry, int parent, const std::string& base,
                              const std::string& path) {
   if (entry.size > left_.bytes.count)
     return fail(ErrorCode::limit_reached, "the image is too large, at '" + path + "'");
@@ -145,7 +145,8 @@ Status LayerWriter::put_file(TarReader& layer, const TarEntry& entry, int parent
   return {};
 }
 
-Status LayerWriter::put_hard_link(const TarEntry& entry, int parent, const std::string& base, const std::string& path) {
+Status LayerWriter::put_hard_link(const LayerEntry& entry, int parent, const std::string& base,
+                                  const std::string& path) {
   CLOCHE_TRY(const std::string target, clean_archive_name(entry.target));
   if (target.empty())
     return fail(ErrorCode::invalid_argument, "image: '" + path + "' is a hard link to a missing file");

@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "backend/oci/image/tar_reader.hpp"
+#include "backend/oci/image/layer_reader.hpp"
 #include "core/result.hpp"
 #include "core/unique_fd.hpp"
 
@@ -25,15 +25,15 @@ class LayerWriter {
   static Result<LayerWriter> open(const std::string& root, LayerBudget budget = {});
 
   // Applies all entries of a layer, its whiteouts included.
-  Status apply(TarReader& layer);
+  Status apply(LayerReader& layer);
 
  private:
   LayerWriter(UniqueFd root, LayerBudget budget);
 
-  Status put(TarReader& layer, const TarEntry& entry);
-  Status put_file(TarReader& layer, const TarEntry& entry, int parent, const std::string& base,
+  Status put(LayerReader& layer, const LayerEntry& entry);
+  Status put_file(LayerReader& layer, const LayerEntry& entry, int parent, const std::string& base,
                   const std::string& path);
-  Status put_hard_link(const TarEntry& entry, int parent, const std::string& base, const std::string& path);
+  Status put_hard_link(const LayerEntry& entry, int parent, const std::string& base, const std::string& path);
   Status clear_lower(int directory, const std::string& path);
   // The directory of this cleaned name; with `make`, it and those above are made where they are missing.
   enum class Missing { fail, make };

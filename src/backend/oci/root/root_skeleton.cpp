@@ -9,7 +9,7 @@
 
 #include "backend/oci/draft.hpp"
 #include "backend/oci/files.hpp"
-#include "backend/oci/sha256.hpp"
+#include "crypto/sha256.hpp"
 
 namespace cloche::oci {
 

@@ -3,8 +3,6 @@
 #include <fcntl.h>
 #include <linux/securebits.h>
 #include <sched.h>
-#include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -14,18 +12,13 @@
 #include <cerrno>
 #include <string_view>
 
+#include "process/borrowed_clone.hpp"
+#include "process/descriptors.hpp"
+#include "process/spec.hpp"
+
 namespace cloche::oci {
 
 namespace {
-
-// Code that runs in the child: a sanitizer's notes about it would be the parent's.
-#define NO_SANITIZE __attribute__((no_sanitize("address", "thread", "undefined")))
-
-#if defined(__SANITIZE_THREAD__)
-constexpr int shared_memory = 0;
-#else
-constexpr int shared_memory = CLONE_VM;
-#endif
 
 struct HolderPlan {
   uid_t owner;
@@ -35,7 +28,7 @@ struct HolderPlan {
 
 // Shares memory with a process that has threads: nothing but system calls, and those of them that concern this thread
 // alone. It keeps its capabilities with the other user, for not every host lets those without make a namespace.
-NO_SANITIZE int hold_namespace(void* argument) {
+CLOCHE_IN_CHILD int hold_namespace(void* argument) {
   const HolderPlan& plan = *static_cast<const HolderPlan*>(argument);
   // All others go, among them the end that releases it and those of holders that are started at the same time.
   const unsigned low = static_cast<unsigned>(plan.report < plan.release ? plan.report : plan.release);
@@ -69,34 +62,22 @@ class Holder {
     release_.reset();
     while (pid_ > 0 && ::waitpid(pid_, nullptr, __WALL) < 0 && errno == EINTR) {
     }
-    if (stack_ != MAP_FAILED) ::munmap(stack_, stack_size);
   }
 
   Status start(uid_t owner) {
-    int report[2];
-    int release[2];
-    if (::pipe2(report, O_CLOEXEC) != 0) return fail_errno("pipe");
-    const UniqueFd reported(report[0]);
-    UniqueFd reporter(report[1]);
-    if (::pipe2(release, O_CLOEXEC) != 0) return fail_errno("pipe");
-    released_.reset(release[0]);
-    release_.reset(release[1]);
-    stack_ = ::mmap(nullptr, stack_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-    if (stack_ == MAP_FAILED) return fail_errno("map a stack");
-    plan_ = {owner, reporter.get(), released_.get()};
-    sigset_t all;
-    sigset_t former;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &former);
-    pid_ = ::clone(hold_namespace, static_cast<char*>(stack_) + stack_size, shared_memory | SIGCHLD, &plan_);
-    const int number = errno;
-    ::pthread_sigmask(SIG_SETMASK, &former, nullptr);
-    if (pid_ < 0) return fail(errno_error("start a process", number));
-    reporter.reset();
+    if (!stack_) return fail_errno("map a stack");
+    CLOCHE_TRY(process::Pipe report, process::make_pipe());
+    CLOCHE_TRY(process::Pipe release, process::make_pipe());
+    released_ = std::move(release.read);
+    release_ = std::move(release.write);
+    plan_ = {owner, report.write.get(), released_.get()};
+    pid_ = process::clone_borrowing(hold_namespace, &plan_, stack_, 0);
+    if (pid_ < 0) return fail_errno("start a process");
+    report.write.reset();
     int error = 0;
     ssize_t n = 0;
     do {
-      n = ::read(reported.get(), &error, sizeof error);
+      n = ::read(report.read.get(), &error, sizeof error);
     } while (n < 0 && errno == EINTR);
     if (n != static_cast<ssize_t>(sizeof error)) return fail(ErrorCode::internal, "a process ended immediately");
     if (error != 0) return fail(errno_error("create a user namespace", error));
@@ -106,12 +87,10 @@ class Holder {
   std::string file(std::string_view name) const { return "/proc/" + std::to_string(pid_) + "/" + std::string(name); }
 
  private:
-  static constexpr std::size_t stack_size = 64 * 1024;
-
   HolderPlan plan_{};
   UniqueFd released_;
   UniqueFd release_;
-  void* stack_ = MAP_FAILED;
+  process::ChildStack stack_{64 * 1024};
   pid_t pid_ = -1;
 };
 

@@ -9,7 +9,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "backend/oci/files.hpp"
-#include "backend/oci/sha256.hpp"
+#include "crypto/sha256.hpp"
 
 namespace cloche::oci {
 
@@ -101,7 +101,7 @@ ImageBuilder& ImageBuilder::lie_about_layers() {
 
 std::string ImageBuilder::config() const {
   json::array ids;
-  for (const TarBuilder& layer : layers_) ids.emplace_back("sha256:" + sha256_of(lies_ ? "a lie" : layer.bytes()));
+  for (const TarBuilder& layer : layers_) ids.emplace_back("sha256:" + sha256_hex(lies_ ? "a lie" : layer.bytes()));
   return json::serialize(
       json::object{{"os", "linux"}, {"rootfs", json::object{{"type", "layers"}, {"diff_ids", std::move(ids)}}}});
 }
@@ -126,7 +126,7 @@ void ImageBuilder::write_oci_layout(const std::string& directory) const {
   const std::string blobs = directory + "/blobs/sha256";
   ASSERT_TRUE(make_directories(blobs, 0755));
   const auto blob = [&](const std::string& content) {
-    const std::string digest = sha256_of(content);
+    const std::string digest = sha256_hex(content);
     put(blobs + "/" + digest, content);
     return json::object{{"digest", "sha256:" + digest}, {"size", content.size()}};
   };

@@ -154,6 +154,12 @@ std::string Workbench::leftovers() const {
   return found;
 }
 
+SandboxSpec spec_with(const std::string& runtime) {
+  SandboxSpec spec;
+  spec.runtime = runtime;
+  return spec;
+}
+
 bool has_runtime(const std::string& name) {
   RuntimeCatalog catalog({});
   return catalog.find(name, Deadline::after(20s)).has_value();

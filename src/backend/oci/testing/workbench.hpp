@@ -91,6 +91,8 @@ T Workbench::run(std::function<Task<T>()> start) {
   return std::move(*result);
 }
 
+SandboxSpec spec_with(const std::string& runtime);
+
 // Whether the host has the runtime.
 bool has_runtime(const std::string& name);
 

@@ -1,4 +1,4 @@
-// TarReader: the entries of a tar archive, compressed or not, one after the other, and the digest of the whole.
+// LayerReader: the entries of a tar archive, compressed or not, one after the other, and the digest of the whole.
 #pragma once
 
 #include <sys/types.h>
@@ -9,14 +9,14 @@
 #include <string>
 #include <string_view>
 
-#include "backend/oci/cancel_token.hpp"
 #include "core/bytes.hpp"
+#include "core/cancel_token.hpp"
 #include "core/result.hpp"
 #include "core/unique_fd.hpp"
 
 namespace cloche::oci {
 
-struct TarEntry {
+struct LayerEntry {
   enum class Kind { directory, file, link, hard_link, other };
   Kind kind = Kind::other;
   std::string name;    // as in the archive
@@ -26,21 +26,21 @@ struct TarEntry {
   std::uint64_t size = 0;  // what a file will have, its holes included
 };
 
-class TarReader {
+class LayerReader {
  public:
   // `most`: how large the archive may be, unpacked. Compressions: gzip, zstd, xz, bzip2. invalid_argument for others.
-  static Result<std::unique_ptr<TarReader>> open(UniqueFd file, std::string name, Bytes most, CancelToken token);
-  ~TarReader();
+  static Result<std::unique_ptr<LayerReader>> open(UniqueFd file, std::string name, Bytes most, CancelToken token);
+  ~LayerReader();
 
   // The next entry; nothing at the end.
-  Result<std::optional<TarEntry>> next();
+  Result<std::optional<LayerEntry>> next();
   // Writes the content of the entry to a file, holes as holes.
   Status write_to(int fd);
   // Reads to the very end and returns the SHA-256 of the unpacked archive.
   Result<std::string> digest();
 
  private:
-  TarReader();
+  LayerReader();
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -1,4 +1,4 @@
-#include "backend/oci/image/tar_reader.hpp"
+#include "backend/oci/image/layer_reader.hpp"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-#include "backend/oci/sha256.hpp"
+#include "crypto/sha256.hpp"
 
 namespace cloche::oci {
 
@@ -23,7 +23,7 @@ std::string text_or_empty(const char* text) { return text == nullptr ? std::stri
 
 // Two readers in a row: the first only unpacks, the second understands tar. Between them all bytes are counted and
 // summed up, which a single one would not let us do.
-struct TarReader::State {
+struct LayerReader::State {
   UniqueFd file;
   std::string name;
   Bytes most;
@@ -78,11 +78,11 @@ struct TarReader::State {
   }
 };
 
-TarReader::TarReader() = default;
-TarReader::~TarReader() = default;
+LayerReader::LayerReader() = default;
+LayerReader::~LayerReader() = default;
 
-Result<std::unique_ptr<TarReader>> TarReader::open(UniqueFd file, std::string name, Bytes most, CancelToken token) {
-  std::unique_ptr<TarReader> reader(new TarReader);
+Result<std::unique_ptr<LayerReader>> LayerReader::open(UniqueFd file, std::string name, Bytes most, CancelToken token) {
+  std::unique_ptr<LayerReader> reader(new LayerReader);
   reader->state_ = std::make_unique<State>(std::move(file), std::move(name), most, std::move(token));
   State& state = *reader->state_;
   state.packed.reset(archive_read_new());
@@ -109,32 +109,32 @@ Result<std::unique_ptr<TarReader>> TarReader::open(UniqueFd file, std::string na
   return reader;
 }
 
-Result<std::optional<TarEntry>> TarReader::next() {
+Result<std::optional<LayerEntry>> LayerReader::next() {
   archive_entry* found = nullptr;
   const int code = archive_read_next_header(state_->tar.get(), &found);
   if (code == ARCHIVE_EOF) return std::nullopt;
   // A warning is about names in another character set; they are used as they are.
   if (code != ARCHIVE_OK && code != ARCHIVE_WARN) return state_->bad(state_->tar.get(), "read");
-  TarEntry entry;
+  LayerEntry entry;
   entry.name = text_or_empty(archive_entry_pathname(found));
   entry.mode = archive_entry_perm(found);
   entry.time = archive_entry_mtime(found);
   entry.size = static_cast<std::uint64_t>(std::max<la_int64_t>(archive_entry_size(found), 0));
   if (const char* target = archive_entry_hardlink(found)) {
-    entry.kind = TarEntry::Kind::hard_link;
+    entry.kind = LayerEntry::Kind::hard_link;
     entry.target = target;
   } else if (archive_entry_filetype(found) == AE_IFDIR) {
-    entry.kind = TarEntry::Kind::directory;
+    entry.kind = LayerEntry::Kind::directory;
   } else if (archive_entry_filetype(found) == AE_IFREG) {
-    entry.kind = TarEntry::Kind::file;
+    entry.kind = LayerEntry::Kind::file;
   } else if (archive_entry_filetype(found) == AE_IFLNK) {
-    entry.kind = TarEntry::Kind::link;
+    entry.kind = LayerEntry::Kind::link;
     entry.target = text_or_empty(archive_entry_symlink(found));
   }
   return entry;
 }
 
-Status TarReader::write_to(int fd) {
+Status LayerReader::write_to(int fd) {
   while (true) {
     const void* block = nullptr;
     std::size_t size = 0;
@@ -154,7 +154,7 @@ Status TarReader::write_to(int fd) {
   }
 }
 
-Result<std::string> TarReader::digest() {
+Result<std::string> LayerReader::digest() {
   while (true) {
     const auto bytes = state_->pull();
     if (!bytes) return fail(state_->trouble.error());
