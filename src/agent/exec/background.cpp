@@ -138,8 +138,9 @@ class AttachStream final : public Stream, BackgroundExec::Listener {
 
   void on_change() override {
     if (closed()) return;
-    const bool all_sent = send_kept(wire::lane::out) & send_kept(wire::lane::err);
-    if (!all_sent || !exec_->ended()) return;
+    const bool out_sent = send_kept(wire::lane::out);
+    const bool err_sent = send_kept(wire::lane::err);
+    if (!out_sent || !err_sent || !exec_->ended()) return;
     const auto& ended = *exec_->ended();
     if (!ended) return close(ended.error());
     send_eof(wire::lane::out);
