@@ -57,7 +57,7 @@ set(CLOCHE_APART
   src/runner/autograder/container.cpp
   src/runner/judge/interaction.cpp
   src/runner/autograder/one_shot.cpp
-  src/runner/workplace.cpp
+  src/runner/step_pool.cpp
   src/session/context_result.cpp
   src/session/runs/run_code.cpp
   tests/runner/compile_cases.cpp

@@ -4,10 +4,9 @@
 #include <random>
 #include <string>
 
-#include "auth/crypto.hpp"
-#include "auth/strict_json.hpp"
 #include "core/base64.hpp"
 #include "core/utc_time.hpp"
+#include "json/strict_json.hpp"
 
 namespace cloche::auth {
 namespace {
@@ -99,33 +98,6 @@ TEST(UtcTime, OtherForms_AreRefused) {
         "-030-03-17T17:46:40Z", "2030-03-00T17:46:40Z"}) {
     EXPECT_FALSE(parse_utc_text(text)) << text;
   }
-}
-
-TEST(Digest, KnownVectors_Hold) {
-  EXPECT_EQ(to_hex(sha256("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  EXPECT_EQ(to_hex(hmac_sha256("Jefe", "what do ya want for nothing?")),
-            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
-}
-
-TEST(Digest, AsText_IsReadBackStrictly) {
-  const Digest digest = sha256("x");
-  EXPECT_EQ(digest_from_hex(to_hex(digest)), digest);
-  EXPECT_FALSE(digest_from_hex(""));
-  EXPECT_FALSE(digest_from_hex(std::string(63, 'a')));
-  EXPECT_FALSE(digest_from_hex(std::string(65, 'a')));
-  EXPECT_FALSE(digest_from_hex(std::string(64, 'A')));
-  EXPECT_FALSE(digest_from_hex(std::string(64, 'g')));
-}
-
-TEST(Digest, Comparison_NeedsEqualLengthAndBytes) {
-  const Digest digest = sha256("x");
-  std::string bytes(digest.begin(), digest.end());
-  EXPECT_TRUE(same_in_constant_time(digest, bytes));
-  EXPECT_FALSE(same_in_constant_time(digest, bytes.substr(1)));
-  EXPECT_FALSE(same_in_constant_time(digest, bytes + "x"));
-  EXPECT_FALSE(same_in_constant_time(digest, std::string_view()));
-  bytes.back() = static_cast<char>(bytes.back() ^ 1);
-  EXPECT_FALSE(same_in_constant_time(digest, bytes));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "core/async/event.hpp"
 #include "core/ids.hpp"
 #include "host/backends.hpp"
+#include "sandbox/backend_traits.hpp"
 
 namespace cloche::bench {
 
@@ -19,10 +20,10 @@ constexpr const char* profile_name = "box";
 Result<std::unique_ptr<Backend>> make_backend(Surroundings& surroundings, const Target& target) {
   const auto place = surroundings.make_directory("backend-" + target.backend + "-" + target.runtime);
   EngineOptions options;
-  options.backend = target.is_docker() ? BackendKind::docker : BackendKind::oci;
+  CLOCHE_TRY(options.backend, parse_backend(target.backend));
   options.state_dir = place / "state";
   options.run_dir = place / "run";
-  if (target.is_docker()) options.docker_host = surroundings.docker()->host;
+  if (target.has_engine()) options.docker_host = surroundings.docker()->host;
   return cloche::make_backend(surroundings.executor(), surroundings.threads(), options,
                               InstanceId{"bench-" + random_hex(4)});
 }
@@ -30,7 +31,7 @@ Result<std::unique_ptr<Backend>> make_backend(Surroundings& surroundings, const 
 SandboxSpec sandbox_spec(const Surroundings& surroundings, const Target& target) {
   SandboxSpec spec;
   spec.runtime = target.runtime;
-  if (target.is_docker()) spec.image = surroundings.docker()->image;
+  if (target.has_engine()) spec.image = surroundings.docker()->image;
   spec.limits.cpus = 1;
   spec.limits.pids = 256;
   return spec;

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 std::string config_of(const ServiceSettings& settings, const std::optional<DockerEngine>& docker) {
   std::string text = "profiles:\n  session:\n";
   text += "    runtime: " + settings.target.runtime + "\n";
-  if (settings.target.is_docker()) text += "    image: \"" + docker->image + "\"\n";
+  if (settings.target.has_engine()) text += "    image: \"" + docker->image + "\"\n";
   text += "    limits: " + settings.limits + "\n";
   if (settings.python == ServiceSettings::Python::warm) text += "    zygotes: [{name: python}]\n";
   text += "    pool: {pool_size: " + std::to_string(settings.warm) +
@@ -55,7 +55,7 @@ Result<std::unique_ptr<ServiceProcess>> ServiceProcess::start(Surroundings& surr
                "--log-level",
                "warn",
                "--end-with-stdin"};
-  if (settings.target.is_docker()) spec.argv.insert(spec.argv.end(), {"--docker-host", surroundings.docker()->host});
+  if (settings.target.has_engine()) spec.argv.insert(spec.argv.end(), {"--docker-host", surroundings.docker()->host});
   spec.env = settings.env;
   spec.log = place / "log";
   CLOCHE_TRY(Helper child, Helper::start(spec));

@@ -11,6 +11,7 @@
 #include "backend/docker/engine/image_calls.hpp"
 #include "backend/docker/engine/options.hpp"
 #include "process/programs.hpp"
+#include "sandbox/backend_traits.hpp"
 
 namespace cloche::bench {
 
@@ -28,6 +29,11 @@ std::filesystem::path make_scratch() {
 
 }  // namespace
 
+bool Target::has_engine() const {
+  const BackendTraits* traits = find_backend(backend);
+  return traits != nullptr && traits->engine != nullptr;
+}
+
 Surroundings::Surroundings(Options options) : options_(std::move(options)), scratch_(make_scratch()) {
   look_for_oci();
   look_for_docker();
@@ -41,7 +47,7 @@ Surroundings::~Surroundings() {
 std::optional<Target> Surroundings::main_target() const {
   for (const char* runtime : {"crun", "runc"}) {
     for (const Target& target : targets_) {
-      if (!target.is_docker() && target.runtime == runtime) return target;
+      if (!target.has_engine() && target.runtime == runtime) return target;
     }
   }
   return std::nullopt;

@@ -32,7 +32,8 @@ struct Target {
   std::string runtime;
 
   std::string name() const { return backend + "/" + runtime; }
-  bool is_docker() const { return backend == "docker"; }
+  // An engine makes its sandboxes, from an image.
+  bool has_engine() const;
   bool is_gvisor() const { return runtime == "runsc"; }
 };
 

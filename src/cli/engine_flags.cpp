@@ -2,20 +2,16 @@
 
 namespace cloche::cli {
 
-namespace {
-
-std::string check_backend(const std::string& name) {
-  if (name == "oci" || name == "docker") return {};
-  if (name == "e2b") return "Cloche has no e2b backend; choose docker or oci";
-  return name + " not in {oci,docker}";
+CLI::Validator is_backend() {
+  std::vector<std::string> names;
+  for (const BackendTraits& backend : all_backends()) names.emplace_back(backend.name);
+  return CLI::IsMember(std::move(names));
 }
 
-}  // namespace
-
 void EngineFlags::add_to(CLI::App& command) {
-  command.add_option("--backend", backend, "Backend: oci (an OCI runtime, no daemon) or docker")
+  command.add_option("--backend", backend, "Backend: " + describe_backends())
       ->envname("SANDBOX_BACKEND")
-      ->check(CLI::Validator(check_backend, "{oci,docker}"))
+      ->check(is_backend())
       ->capture_default_str();
   command
       .add_option("--state-dir", state_dir, "Directory for root filesystems and the agent (default: /var/lib/cloche)")
@@ -30,7 +26,7 @@ void EngineFlags::add_to(CLI::App& command) {
 
 EngineOptions EngineFlags::options() const {
   EngineOptions options;
-  options.backend = backend == "docker" ? BackendKind::docker : BackendKind::oci;
+  if (const BackendTraits* found = find_backend(backend)) options.backend = found->kind;
   if (!state_dir.empty()) options.state_dir = state_dir;
   if (!run_dir.empty()) options.run_dir = run_dir;
   options.docker_host = docker_host;

@@ -6,11 +6,15 @@
 #include <string>
 
 #include "cloche/engine_options.hpp"
+#include "sandbox/backend_traits.hpp"
 
 namespace cloche::cli {
 
+// A check for flags: the name of a backend.
+CLI::Validator is_backend();
+
 struct EngineFlags {
-  std::string backend = "oci";
+  std::string backend{traits_of(EngineOptions().backend).name};
   std::string state_dir;
   std::string run_dir;
   std::string docker_host;

@@ -6,18 +6,16 @@
 #include <csignal>
 #include <cstdio>
 
-#include "cli/client/json_fields.hpp"
 #include "cli/stdio.hpp"
 #include "cli/text/clean.hpp"
 #include "core/async/event.hpp"
 #include "core/async/first_of.hpp"
+#include "json/lenient_json.hpp"
 #include "json/write_json.hpp"
 
 namespace cloche::cli {
 
 namespace {
-
-namespace json = boost::json;
 
 // How long a program may take to end by itself after Ctrl-C.
 constexpr std::chrono::seconds ending_patience{10};
@@ -47,7 +45,7 @@ class LiveRun {
       co_return fail(std::move(ended).error());
     }
     explain_result(*ended);
-    co_return static_cast<int>(number_in(*ended, "exit_code"));
+    co_return static_cast<int>(json::number(*ended, "exit_code"));
   }
 
  private:
@@ -128,16 +126,16 @@ Task<Result<int>> exec_live(Service& service, ExecRequest request) {
 void explain_result(const json::object& result) {
   if (const json::value* compile = result.if_contains("compile"); compile != nullptr && compile->is_object()) {
     for (const char* name : {"stdout", "stderr"}) {
-      const std::string words = bytes_in(compile->get_object(), name);
+      const std::string words = json::bytes(compile->get_object(), name);
       std::fwrite(words.data(), 1, words.size(), stderr);
     }
   }
-  if (flag_in(result, "truncated")) {
+  if (json::truth(result, "truncated")) {
     std::fprintf(stderr,
                  "cloche: output is incomplete: the service keeps only the first MiB of stdout and of stderr\n");
   }
-  const std::string cause = text_in(result, "cause");
-  const std::string reason = printable(text_in(result, "reason"));
+  const std::string cause = json::text(result, "cause");
+  const std::string reason = printable(json::text(result, "reason"));
   // An exit code other than 0 needs no explanation.
   if (cause != "none" && cause != "exit_code" && !reason.empty()) std::fprintf(stderr, "cloche: %s\n", reason.c_str());
 }

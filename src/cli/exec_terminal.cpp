@@ -4,12 +4,9 @@
 #include <unistd.h>
 
 #include <boost/asio/signal_set.hpp>
-#include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <csignal>
 #include <cstdio>
 
-#include "cli/client/json_fields.hpp"
 #include "cli/client/session_place.hpp"
 #include "cli/client/websocket.hpp"
 #include "cli/escape_keys.hpp"
@@ -18,12 +15,11 @@
 #include "cli/text/clean.hpp"
 #include "core/async/event.hpp"
 #include "core/async/first_of.hpp"
+#include "json/lenient_json.hpp"
 
 namespace cloche::cli {
 
 namespace {
-
-namespace json = boost::json;
 
 constexpr std::chrono::seconds opening_patience{60};
 // What the service takes.
@@ -40,9 +36,9 @@ struct ProgramEnd {
   std::string reason;
 };
 
-class LentTerminal {
+class RemoteTerminal {
  public:
-  LentTerminal(Executor executor, WebSocket& socket)
+  RemoteTerminal(Executor executor, WebSocket& socket)
       : socket_(socket),
         in_(Descriptor::own(executor, STDIN_FILENO)),
         out_(Descriptor::own(executor, STDOUT_FILENO)),
@@ -71,20 +67,18 @@ class LentTerminal {
         if (!written) co_return ProgramEnd{128 + SIGHUP, {}};
         continue;
       }
-      boost::system::error_code failed;
-      const json::value told = json::parse(message->data, failed);
-      if (failed || !told.is_object())
-        co_return fail(ErrorCode::protocol, "the service sent a message that is not JSON");
-      const json::object& control = told.get_object();
-      const std::string type = text_in(control, "type");
+      const auto control_or_error = json::parse_object(message->data);
+      if (!control_or_error) co_return fail(ErrorCode::protocol, "the service sent a message that is not JSON");
+      const json::object& control = *control_or_error;
+      const std::string type = json::text(control, "type");
       if (type == "exit") {
         ProgramEnd end;
-        end.exit_code = static_cast<int>(number_in(control, "exit_code"));
-        const std::string ending = text_in(control, "ending");
-        if (ending != "exited" && ending != "signalled") end.reason = text_in(control, "reason");
+        end.exit_code = static_cast<int>(json::number(control, "exit_code"));
+        const std::string ending = json::text(control, "ending");
+        if (ending != "exited" && ending != "signalled") end.reason = json::text(control, "reason");
         co_return end;
       }
-      if (type == "error") co_return fail(ErrorCode::sandbox_lost, text_in(control, "message"));
+      if (type == "error") co_return fail(ErrorCode::sandbox_lost, json::text(control, "message"));
     }
   }
 
@@ -137,11 +131,11 @@ Task<Result<int>> exec_on_terminal(Service& service, ExecArguments args) {
   const Deadline deadline = Deadline::after(opening_patience);
   CLOCHE_CO_TRY(const auto socket, co_await WebSocket::open(service, std::move(target), deadline));
   const auto executor = co_await asio::this_coro::executor;
-  LentTerminal lent(executor, *socket);
+  RemoteTerminal terminal(executor, *socket);
   Result<ProgramEnd> end = ProgramEnd{};
   {
     const RawTerminal raw(STDIN_FILENO, RawTerminal::Output::raw);
-    end = co_await lent.serve();
+    end = co_await terminal.serve();
   }
   if (!end) co_return fail(std::move(end).error());
   if (!end->reason.empty()) std::fprintf(stderr, "cloche: %s\n", printable(end->reason).c_str());

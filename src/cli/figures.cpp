@@ -3,14 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/json/object.hpp>
 
-#include "cli/client/json_fields.hpp"
 #include "cli/text/units.hpp"
+#include "json/lenient_json.hpp"
 
 namespace cloche::cli {
-
-namespace json = boost::json;
 
 std::vector<PoolFigures> read_pools(const json::value& stats) {
   std::vector<PoolFigures> pools;
@@ -20,12 +17,12 @@ std::vector<PoolFigures> read_pools(const json::value& stats) {
     const json::object& told = value.get_object();
     PoolFigures pool;
     pool.name = std::string(name);
-    pool.idle = number_in(told, "idle");
-    pool.active = number_in(told, "active");
-    pool.total = number_in(told, "total");
-    pool.pool_size = number_in(told, "pool_size");
-    pool.scale_limit = number_in(told, "scale_limit");
-    pool.utilization = real_in(told, "utilization");
+    pool.idle = json::number(told, "idle");
+    pool.active = json::number(told, "active");
+    pool.total = json::number(told, "total");
+    pool.pool_size = json::number(told, "pool_size");
+    pool.scale_limit = json::number(told, "scale_limit");
+    pool.utilization = json::real(told, "utilization");
     pools.push_back(std::move(pool));
   }
   std::ranges::sort(pools, {}, &PoolFigures::name);
@@ -34,17 +31,17 @@ std::vector<PoolFigures> read_pools(const json::value& stats) {
 
 std::vector<SessionFigures> read_sessions(const json::value& answer) {
   std::vector<SessionFigures> sessions;
-  for (const json::object& told : objects_in(answer, "sessions")) {
+  for (const json::object& told : json::objects(json::find(answer, "sessions"))) {
     SessionFigures session;
-    session.tenant = text_in(told, "tenant_id");
-    session.session = text_in(told, "session_id");
-    session.profile = text_in(told, "profile");
-    session.state = text_in(told, "state");
-    session.lost_because = text_in(told, "lost_because");
-    session.created = text_in(told, "created");
-    session.last_used = text_in(told, "last_used");
-    session.calls = number_in(told, "calls");
-    session.sandbox = text_in(told, "sandbox");
+    session.tenant = json::text(told, "tenant_id");
+    session.session = json::text(told, "session_id");
+    session.profile = json::text(told, "profile");
+    session.state = json::text(told, "state");
+    session.lost_because = json::text(told, "lost_because");
+    session.created = json::text(told, "created");
+    session.last_used = json::text(told, "last_used");
+    session.calls = json::number(told, "calls");
+    session.sandbox = json::text(told, "sandbox");
     sessions.push_back(std::move(session));
   }
   return sessions;

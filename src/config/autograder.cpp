@@ -2,6 +2,7 @@
 
 #include "config/sections/pool_section.hpp"
 #include "config/sections/profile_section.hpp"
+#include "sandbox/backend_traits.hpp"
 #include "sandbox/spec.hpp"
 
 namespace cloche::config {
@@ -55,7 +56,7 @@ void read_autograder(Section& top, ManagerOptions& options) {
   for (const GraderLanguage& language : grader_languages) {
     Profile profile;
     profile.name = language.name;
-    if (options.engine.backend == BackendKind::docker) profile.sandbox.image = language.image;
+    if (traits_of(options.engine.backend).needs_image) profile.sandbox.image = language.image;
     profile.sandbox.work_dir = "/app";
     profile.sandbox.limits = grader_limits();
     if (const auto pool = finished_pool(pools[language.name])) {

@@ -11,6 +11,7 @@
 #include "config/sections/server_section.hpp"
 #include "config/sections/service_sections.hpp"
 #include "config/sections/tenants_section.hpp"
+#include "sandbox/backend_traits.hpp"
 #include "sandbox/spec.hpp"
 
 namespace cloche::config {
@@ -42,7 +43,14 @@ void read_docker(Section& section, EngineOptions& options) {
 }
 
 void read_engine(Section& top, EngineOptions& options) {
-  top.choice("backend", options.backend, {{"oci", BackendKind::oci}, {"docker", BackendKind::docker}});
+  std::string backend;
+  const auto is_backend = [](std::string_view name) { return find_backend(name) != nullptr; };
+  top.text("backend", backend, "one of " + backend_names(), is_backend);
+  if (const BackendTraits* found = find_backend(backend)) options.backend = found->kind;
+// Settings of one backend: a section of its name.
+constexpr std::pair<std::string_view, void (*)(Section&, EngineOptions&)> backend_sections[] = {
+    {"docker", &read_docker}};
+
   top.text("state_dir", options.state_dir, path_rule, is_clean_absolute_path);
   top.text("run_dir", options.run_dir, path_rule, is_clean_absolute_path);
   top.text("instance", options.instance, "letters, digits and '-', at most 40", is_instance);
@@ -53,7 +61,9 @@ void read_engine(Section& top, EngineOptions& options) {
     }
     if (!is_clean_absolute_path(path)) top.refuse("runtimes", "values must be " + std::string(path_rule));
   }
-  top.section("docker", [&](Section& section) { read_docker(section, options); });
+  for (const auto& [name, read] : backend_sections) {
+    top.section(name, [&](Section& section) { read(section, options); });
+  }
 }
 
 void read_manager(Section& top, const Environment& environment, Config& config) {
@@ -92,8 +102,8 @@ void read_service(Section& top, Config& config) {
 
 Result<Config> parse_config(std::string_view text, const std::string& name, const Environment& environment) {
   CLOCHE_TRY(const YamlNode root, parse_yaml(text, name));
-  Complaints complaints(name);
-  Section top(complaints, root, "", 1);
+  ConfigErrors errors(name);
+  Section top(errors, root, "", 1);
   Config config;
   const bool autograder = is_autograder(top);
   if (!autograder) read_engine(top, config.manager.engine);
@@ -109,7 +119,7 @@ Result<Config> parse_config(std::string_view text, const std::string& name, cons
   config.sessions.image = default_image(environment, config.manager.engine.backend);
   CLOCHE_CHECK(apply_environment(environment, config.sessions));
   top.finish();
-  CLOCHE_CHECK(complaints.status());
+  CLOCHE_CHECK(errors.status());
   return config;
 }
 

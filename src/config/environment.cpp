@@ -11,6 +11,7 @@
 #include "config/text.hpp"
 #include "core/bytes.hpp"
 #include "core/text.hpp"
+#include "sandbox/backend_traits.hpp"
 #include "sandbox/spec.hpp"
 
 namespace cloche::config {
@@ -34,15 +35,10 @@ Status apply_directory(const Environment& environment, const std::string& name, 
 Status apply_backend(const Environment& environment, EngineOptions& options) {
   const std::string name = variable(environment, "CLOCHE_BACKEND").empty() ? "SANDBOX_BACKEND" : "CLOCHE_BACKEND";
   const std::string given = variable(environment, name);
-  if (given == "oci") {
-    options.backend = BackendKind::oci;
-  } else if (given == "docker") {
-    options.backend = BackendKind::docker;
-  } else if (given == "e2b") {
-    return refused(name, "is e2b, which Cloche does not support: choose docker or oci");
-  } else if (!given.empty()) {
-    return refused(name, "must be one of oci, docker, not " + shown(given));
-  }
+  if (given.empty()) return {};
+  const auto kind = parse_backend(given);
+  if (!kind) return refused(name, kind.error().message);
+  options.backend = *kind;
   return {};
 }
 
@@ -91,7 +87,11 @@ Status apply_environment(const Environment& environment, EngineOptions& options)
     }
     options.instance = instance;
   }
-  if (const std::string host = variable(environment, "DOCKER_HOST"); !host.empty()) options.docker_host = host;
+  for (const BackendTraits& backend : all_backends()) {
+    if (backend.engine == nullptr) continue;
+    const std::string address = variable(environment, std::string(backend.engine_variable));
+    if (!address.empty()) options.*backend.engine = address;
+  }
   return {};
 }
 
@@ -133,9 +133,9 @@ Status refuse_missing_features(const Environment& environment) {
 }
 
 std::string default_image(const Environment& environment, BackendKind backend) {
-  if (backend != BackendKind::docker) return {};  // oci: the host's own /usr
-  const std::string worker = variable(environment, "SANDBOX_WORKER_IMAGE");
-  return worker.empty() ? "python:3.12-slim" : worker;
+  const BackendTraits& traits = traits_of(backend);
+  const std::string given = variable(environment, std::string(traits.image_variable));
+  return given.empty() ? std::string(traits.usual_image) : given;
 }
 
 bool is_instance(std::string_view text) {

@@ -20,7 +20,8 @@ Environment process_environment();
 
 std::string variable(const Environment& environment, const std::string& name);
 
-// CLOCHE_BACKEND (or SANDBOX_BACKEND), CLOCHE_STATE_DIR, CLOCHE_RUN_DIR, CLOCHE_INSTANCE and DOCKER_HOST.
+// CLOCHE_BACKEND (or SANDBOX_BACKEND), CLOCHE_STATE_DIR, CLOCHE_RUN_DIR, CLOCHE_INSTANCE, and the addresses of engines:
+// DOCKER_HOST.
 Status apply_environment(const Environment& environment, EngineOptions& options);
 
 // SANDBOX_IDLE_TIMEOUT, SANDBOX_MAX_SESSIONS and SANDBOX_MEM_LIMIT.
@@ -30,7 +31,8 @@ Status apply_environment(const Environment& environment, SessionSettings& settin
 // another than was asked for.
 Status refuse_missing_features(const Environment& environment);
 
-// The image of profiles that name none: on docker SANDBOX_WORKER_IMAGE, else python:3.12-slim.
+// The image of profiles that name none: the backend's variable (SANDBOX_WORKER_IMAGE), else its usual image. Empty for
+// a backend that needs no image.
 std::string default_image(const Environment& environment, BackendKind backend);
 
 bool is_instance(std::string_view text);

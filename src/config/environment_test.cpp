@@ -57,7 +57,7 @@ TEST(Environment, BadVariable_IsNamed) {
     const char *name, *value, *error;
   } cases[] = {
       {"CLOCHE_BACKEND", "lxc", "environment variable CLOCHE_BACKEND must be one of oci, docker, not `lxc`"},
-      {"SANDBOX_BACKEND", "e2b", "environment variable SANDBOX_BACKEND is e2b, which Cloche does not support"},
+      {"SANDBOX_BACKEND", "e2b", "environment variable SANDBOX_BACKEND must be one of oci, docker, not `e2b`"},
       {"CLOCHE_STATE_DIR", "state", "environment variable CLOCHE_STATE_DIR must be an absolute path"},
       {"CLOCHE_RUN_DIR", "/run/../tmp", "environment variable CLOCHE_RUN_DIR must be an absolute path"},
       {"CLOCHE_INSTANCE", "a b", "environment variable CLOCHE_INSTANCE must be letters, digits and '-'"},

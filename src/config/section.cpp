@@ -9,7 +9,7 @@
 
 namespace cloche::config {
 
-void Complaints::add(int line, About about, std::string message) {
+void ConfigErrors::add(int line, About about, std::string message) {
   const bool comes_first = line < line_ || (line == line_ && about > about_);
   if (!message_.empty() && !comes_first) return;
   line_ = line;
@@ -17,7 +17,7 @@ void Complaints::add(int line, About about, std::string message) {
   message_ = std::move(message);
 }
 
-Status Complaints::status() const {
+Status ConfigErrors::status() const {
   if (message_.empty()) return {};
   return fail(ErrorCode::invalid_argument, file_ + ": " + message_);
 }
@@ -51,8 +51,8 @@ std::string joined(const std::string& path, std::string_view key) {
 
 }  // namespace
 
-Section::Section(Complaints& complaints, const YamlNode& node, std::string path, int line)
-    : complaints_(complaints), node_(node), path_(std::move(path)), line_(line) {
+Section::Section(ConfigErrors& errors, const YamlNode& node, std::string path, int line)
+    : errors_(errors), node_(node), path_(std::move(path)), line_(line) {
   if (node_.kind != YamlNode::Kind::map && node_.kind != YamlNode::Kind::null) {
     refuse("must be a map of keys to values, not " + described(node_));
   }
@@ -100,15 +100,15 @@ void Section::expected(std::string_view key, std::string_view what, const YamlNo
 }
 
 void Section::refuse(std::string_view key, const std::string& why) {
-  complaints_.add(line_of(key), Complaints::About::value, path_of(key) + line_text(line_of(key)) + ": " + why);
+  errors_.add(line_of(key), ConfigErrors::About::value, path_of(key) + line_text(line_of(key)) + ": " + why);
 }
 
 void Section::refuse(const std::string& why) {
-  complaints_.add(line_, Complaints::About::value, path_.empty() ? why : path_ + line_text(line_) + ": " + why);
+  errors_.add(line_, ConfigErrors::About::value, path_.empty() ? why : path_ + line_text(line_) + ": " + why);
 }
 
 void Section::check(const Status& status) {
-  if (!status && complaints_.empty()) refuse(status.error().message);
+  if (!status && errors_.empty()) refuse(status.error().message);
 }
 
 void Section::text(std::string_view key, std::string& value) {
@@ -190,7 +190,7 @@ void Section::texts(std::string_view key, std::map<std::string, std::string>& va
 void Section::section(std::string_view key, const Reader& read) {
   const YamlNode* found = find(key);
   if (!found) return;
-  Section below(complaints_, *found, path_of(key), line_of(key));
+  Section below(errors_, *found, path_of(key), line_of(key));
   if (found->kind != YamlNode::Kind::map && found->kind != YamlNode::Kind::null) return;
   read(below);
   below.finish();
@@ -211,7 +211,7 @@ void Section::list(std::string_view key, const Reader& read) {
   if (found->kind != YamlNode::Kind::list) return expected(key, "a list", *found);
   for (std::size_t i = 0; i < found->items.size(); ++i) {
     const YamlNode& item = found->items[i];
-    Section below(complaints_, item, path_of(key) + "[" + std::to_string(i) + "]", item.line);
+    Section below(errors_, item, path_of(key) + "[" + std::to_string(i) + "]", item.line);
     if (item.kind != YamlNode::Kind::map) {
       if (item.kind == YamlNode::Kind::null) below.refuse("must be a map of keys to values, not nothing");
       continue;
@@ -224,7 +224,7 @@ void Section::list(std::string_view key, const Reader& read) {
 std::optional<Part> Section::part(std::string_view key) {
   const YamlNode* found = find(key);
   if (!found) return std::nullopt;
-  return Part{complaints_.file(), path_of(key), *found, line_of(key)};
+  return Part{errors_.file(), path_of(key), *found, line_of(key)};
 }
 
 void Section::finish() {
@@ -241,7 +241,7 @@ void Section::finish() {
     for (const std::string& name : known) all += (all.empty() ? "" : ", ") + name;
     message += "; known keys: " + (all.empty() ? "none" : all);
   }
-  complaints_.add(key->line, Complaints::About::unknown_key, std::move(message));
+  errors_.add(key->line, ConfigErrors::About::unknown_key, std::move(message));
 }
 
 }  // namespace cloche::config

@@ -2,7 +2,7 @@
 //
 // A reader asks for each key that it knows. A key that was not asked for is an error, and so is a value of the wrong
 // type or out of its range; a missing key leaves the value unchanged. Errors are not returned from each call but
-// collected in Complaints, so that a reader is a list of its keys, and the first error in the file is reported.
+// collected in ConfigErrors, so that a reader is a list of its keys, and the first error in the file is reported.
 #pragma once
 
 #include <chrono>
@@ -24,9 +24,9 @@
 
 namespace cloche::config {
 
-class Complaints {
+class ConfigErrors {
  public:
-  explicit Complaints(std::string file) : file_(std::move(file)) {}
+  explicit ConfigErrors(std::string file) : file_(std::move(file)) {}
 
   const std::string& file() const { return file_; }
   enum class About { value, unknown_key };
@@ -68,7 +68,7 @@ class Section {
   using Test = std::function<bool(std::string_view)>;
 
   // The whole of a document, or a part of it. Unlike the sections handed to readers, it needs its finish() called.
-  Section(Complaints& complaints, const YamlNode& node, std::string path, int line);
+  Section(ConfigErrors& errors, const YamlNode& node, std::string path, int line);
 
   const std::string& path() const { return path_; }
   bool has(std::string_view key) const { return entry(key) != nullptr; }
@@ -132,7 +132,7 @@ class Section {
   std::string path_of(std::string_view key) const;
   int line_of(std::string_view key) const;
 
-  Complaints& complaints_;
+  ConfigErrors& errors_;
   const YamlNode& node_;
   std::string path_;
   int line_;

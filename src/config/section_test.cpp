@@ -12,11 +12,11 @@ using testing::Pair;
 // Reads a text with `read` and gives the error, or nothing.
 std::string error_of(std::string_view text, const Section::Reader& read) {
   const YamlNode root = parse_yaml(text, "f.yml").value();
-  Complaints complaints("f.yml");
-  Section top(complaints, root, "", 1);
+  ConfigErrors errors("f.yml");
+  Section top(errors, root, "", 1);
   read(top);
   top.finish();
-  const auto status = complaints.status();
+  const auto status = errors.status();
   return status ? "" : status.error().message;
 }
 

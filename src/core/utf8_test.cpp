@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+
 #include "core/file_error.hpp"
 
 namespace cloche {
@@ -20,6 +23,26 @@ TEST(Utf8, InvalidSequences_AreSingleBytes) {
                            "\xf4\x90\x80\x80", "\xf0\x80\x80\x80", "\xff"}) {
     EXPECT_EQ(first_character(text).length, 1U) << text;
     EXPECT_GE(first_character(text).code, invalid_byte);
+  }
+}
+
+TEST(ToUtf8, WellFormedText_StaysAsItIs) {
+  const std::string text = std::string("plain\n\0 \xc3\xa4 \xe2\x82\xac \xf0\x9f\x8c\xb1", 20);
+  EXPECT_EQ(to_utf8(text), text);
+}
+
+TEST(ToUtf8, EachBadByte_IsReplaced) {
+  const std::string mark = "\xef\xbf\xbd";
+  for (const auto& [bytes, text] : {
+           std::pair{std::string("a\xff") + "b", "a" + mark + "b"},
+           {"\xc3", mark},                        // cut short
+           {"\xc0\xaf", mark + mark},             // overlong
+           {"\xe0\x80\xaf", mark + mark + mark},  // overlong
+           {"\xed\xa0\x80", mark + mark + mark},  // half a surrogate pair
+           {"\xf4\x90\x80\x80", mark + mark + mark + mark},
+           {"\xe2\x82", mark + mark},
+       }) {
+    EXPECT_EQ(to_utf8(bytes), text);
   }
 }
 

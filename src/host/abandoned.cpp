@@ -12,6 +12,7 @@
 #include "host/identity_file.hpp"
 #include "host/instance_dir.hpp"
 #include "host/owner_registry.hpp"
+#include "sandbox/backend_traits.hpp"
 
 namespace cloche {
 
@@ -94,7 +95,7 @@ Result<std::vector<Leftovers>> find_leftovers(const EngineOptions& options) {
     return entry.backend != backend_of(options) || entry.engine != engine_of(options);
   });
   std::set<std::string> run_dirs{options.run_dir};
-  if (options.backend == BackendKind::oci) {
+  if (traits_of(options.backend).uses_run_dir) {
     for (const OwnerEntry& entry : entries) run_dirs.insert(entry.run_dir);
   }
   Found found;
@@ -132,8 +133,8 @@ Status remove_leftovers(const EngineOptions& options, const Leftovers& leftovers
   if (entry.backend.empty()) entry.backend = backend_of(options);
   if (entry.run_dir.empty()) entry.run_dir = options.run_dir;
   CLOCHE_TRY(OwnerLock lock, registry.hold(std::move(entry)));
-  std::set<std::string> run_dirs(leftovers.run_dirs.begin(), leftovers.run_dirs.end());
-  run_dirs.insert(options.run_dir);
+  std::set<std::string> run_dirs{options.run_dir};
+  if (traits_of(options.backend).uses_run_dir) run_dirs.insert(leftovers.run_dirs.begin(), leftovers.run_dirs.end());
   for (const std::string& run_dir : run_dirs) {
     EngineOptions place = options;
     place.run_dir = run_dir;
@@ -141,7 +142,6 @@ Status remove_leftovers(const EngineOptions& options, const Leftovers& leftovers
       return backend.remove_belongings(Deadline::after(removal_patience));
     });
     if (!removed) return removed;
-    if (options.backend == BackendKind::docker) break;
   }
   lock.release();
   return {};

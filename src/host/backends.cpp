@@ -8,24 +8,49 @@
 
 namespace cloche {
 
+namespace {
+
+struct BackendParts {
+  Executor executor;
+  asio::thread_pool& threads;
+  const EngineOptions& options;
+  const InstanceId& instance;
+  std::string agent_path;
+};
+
+Result<std::unique_ptr<Backend>> make_oci(BackendParts parts) {
+  OciOptions oci;
+  oci.state_dir = parts.options.state_dir;
+  oci.run_dir = parts.options.run_dir;
+  oci.instance = parts.instance;
+  oci.agent_path = std::move(parts.agent_path);
+  oci.runtime_paths = parts.options.runtimes;
+  return create_oci_backend(std::move(parts.executor), parts.threads, std::move(oci));
+}
+
+Result<std::unique_ptr<Backend>> make_docker(BackendParts parts) {
+  DockerOptions docker = docker_options_from_environment();
+  if (!parts.options.docker_host.empty()) docker.host = parts.options.docker_host;
+  docker.instance = parts.instance;
+  docker.agent_path = std::move(parts.agent_path);
+  docker.host_path_map = parts.options.host_path_map;
+  docker.uids = {parts.options.docker_first_uid, parts.options.docker_uids};
+  return create_docker_backend(std::move(parts.executor), parts.threads, std::move(docker));
+}
+
+struct BackendMaker {
+  BackendKind kind;
+  Result<std::unique_ptr<Backend>> (*make)(BackendParts parts);
+};
+
+constexpr BackendMaker makers[] = {{BackendKind::oci, &make_oci}, {BackendKind::docker, &make_docker}};
+
+}  // namespace
+
 Result<std::unique_ptr<Backend>> make_backend(Executor executor, asio::thread_pool& threads,
                                               const EngineOptions& options, const InstanceId& instance) {
   CLOCHE_TRY(std::string agent_path, place_agent(options.state_dir));
-  if (options.backend == BackendKind::docker) {
-    DockerOptions docker = docker_options_from_environment();
-    if (!options.docker_host.empty()) docker.host = options.docker_host;
-    docker.instance = instance;
-    docker.agent_path = std::move(agent_path);
-    docker.host_path_map = options.host_path_map;
-    return create_docker_backend(std::move(executor), threads, std::move(docker));
-  }
-  OciOptions oci;
-  oci.state_dir = options.state_dir;
-  oci.run_dir = options.run_dir;
-  oci.instance = instance;
-  oci.agent_path = std::move(agent_path);
-  oci.runtime_paths = options.runtimes;
-  return create_oci_backend(std::move(executor), threads, std::move(oci));
+  return maker->make({std::move(executor), threads, options, instance, std::move(agent_path)});
 }
 
 unsigned blocking_threads(const ManagerOptions& options) {

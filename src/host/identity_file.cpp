@@ -5,20 +5,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
-#include <boost/json/serialize.hpp>
 #include <cerrno>
 
 #include "core/ids.hpp"
 #include "core/log.hpp"
 #include "core/unique_fd.hpp"
+#include "json/lenient_json.hpp"
 
 namespace cloche {
 
 namespace {
-
-namespace json = boost::json;
 
 constexpr std::size_t id_bytes = 10;
 
@@ -37,18 +33,16 @@ Result<Kept> read_kept(const std::string& directory) {
   char text[8192];
   const ssize_t n = ::read(file.get(), text, sizeof text);
   if (n < 0) return fail_errno("read " + path);
-  boost::system::error_code error;
-  const json::value value = json::parse(std::string_view(text, static_cast<std::size_t>(n)), error);
-  const json::object* object = error ? nullptr : value.if_object();
-  const json::value* id = object != nullptr ? object->if_contains("id") : nullptr;
-  const json::value* place = object != nullptr ? object->if_contains("path") : nullptr;
-  if (id == nullptr || !id->is_string() || !is_owner_id(id->get_string()) || place == nullptr || !place->is_string()) {
+  const auto fields = json::parse_object(std::string_view(text, static_cast<std::size_t>(n)));
+  Kept kept;
+  if (fields) kept = {json::text(*fields, "id"), json::text(*fields, "path")};
+  if (!is_owner_id(kept.id) || kept.path.empty()) {
     return fail(ErrorCode::protocol,
                 path +
                     " is damaged; remove it to start with a new identity. `cloche doctor --abandoned` then shows "
                     "the sandboxes of the old one");
   }
-  return Kept{std::string(id->get_string()), std::string(place->get_string())};
+  return kept;
 }
 
 Status sync_directory(const std::string& directory) {

@@ -10,12 +10,11 @@
 #include <filesystem>
 
 #include "host/identity_file.hpp"
+#include "sandbox/backend_traits.hpp"
 
 namespace cloche {
 
 namespace {
-
-constexpr const char* usual_engine = "unix:///var/run/docker.sock";
 
 std::string lock_in(const std::string& directory) { return directory + "/lock"; }
 
@@ -73,15 +72,14 @@ Result<UniqueFd> lock_place(const std::string& place, const EngineOptions& optio
 
 }  // namespace
 
-std::string backend_of(const EngineOptions& options) {
-  return options.backend == BackendKind::docker ? "docker" : "oci";
-}
+std::string backend_of(const EngineOptions& options) { return std::string(traits_of(options.backend).name); }
 
 std::string engine_of(const EngineOptions& options) {
-  if (options.backend != BackendKind::docker) return {};
-  if (!options.docker_host.empty()) return options.docker_host;
-  const char* host = std::getenv("DOCKER_HOST");
-  return host != nullptr && *host != '\0' ? host : usual_engine;
+  const BackendTraits& backend = traits_of(options.backend);
+  if (backend.engine == nullptr) return {};
+  if (!(options.*backend.engine).empty()) return options.*backend.engine;
+  const char* address = std::getenv(std::string(backend.engine_variable).c_str());
+  return address != nullptr && *address != '\0' ? address : std::string(backend.usual_engine);
 }
 
 bool is_instance_held(const std::string& directory) {

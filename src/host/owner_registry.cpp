@@ -5,21 +5,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
-#include <boost/json/serialize.hpp>
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <thread>
 
 #include "core/ids.hpp"
+#include "json/lenient_json.hpp"
 
 namespace cloche {
 
 namespace {
-
-namespace json = boost::json;
 
 constexpr const char* directory_of_host = "/run/cloche/owners";
 // A process that was killed while it started a runtime leaves a child that has its lock until it becomes that runtime.
@@ -39,29 +35,20 @@ std::string to_json(const OwnerEntry& entry) {
          "\n";
 }
 
-std::string text_of(const json::object& object, const char* key) {
-  const json::value* value = object.if_contains(key);
-  return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
-}
-
 // A file that cannot be read says nothing but its name.
 OwnerEntry read_entry(int file, const std::string& id) {
   OwnerEntry entry;
   entry.id = id;
   char text[8192];
   const ssize_t n = ::pread(file, text, sizeof text, 0);
-  boost::system::error_code error;
-  const json::value value = json::parse(std::string_view(text, n > 0 ? static_cast<std::size_t>(n) : 0), error);
-  if (error || !value.is_object()) return entry;
-  const json::object& object = value.get_object();
-  entry.name = text_of(object, "name");
-  entry.backend = text_of(object, "backend");
-  entry.engine = text_of(object, "engine");
-  entry.state = text_of(object, "state");
-  entry.run_dir = text_of(object, "run_dir");
-  if (const json::value* pid = object.if_contains("pid"); pid != nullptr && pid->is_int64()) {
-    entry.pid = static_cast<pid_t>(pid->get_int64());
-  }
+  const auto fields = json::parse_object(std::string_view(text, n > 0 ? static_cast<std::size_t>(n) : 0));
+  if (!fields) return entry;
+  entry.name = json::text(*fields, "name");
+  entry.backend = json::text(*fields, "backend");
+  entry.engine = json::text(*fields, "engine");
+  entry.state = json::text(*fields, "state");
+  entry.run_dir = json::text(*fields, "run_dir");
+  entry.pid = static_cast<pid_t>(json::number(*fields, "pid"));
   return entry;
 }
 

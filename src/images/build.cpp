@@ -1,6 +1,7 @@
 #include "images/build.hpp"
 
 #include "core/async/blocking.hpp"
+#include "sandbox/backend_traits.hpp"
 
 namespace cloche::images {
 
@@ -14,12 +15,14 @@ Error no_packages(const Recipe& recipe) {
 
 }  // namespace
 
+bool makes_directories(BackendKind backend) { return traits_of(backend).images == BackendTraits::Images::directories; }
+
 Result<std::unique_ptr<Builder>> Builder::create(Executor executor, BuildOptions options, Progress progress) {
-  if (options.backend == BackendKind::oci && options.way == Way::dockerfile) {
-    return fail(
-        ErrorCode::invalid_argument,
-        "the oci backend cannot build Dockerfiles; use --offline to build images from the packages of this host's "
-        "Debian mirror");
+  if (makes_directories(options.backend) && options.way == Way::dockerfile) {
+    return fail(ErrorCode::invalid_argument,
+                "the " + std::string(traits_of(options.backend).name) +
+                    " backend cannot build Dockerfiles; use --offline to build images from the packages of this host's "
+                    "Debian mirror");
   }
   CLOCHE_TRY(http::Endpoint endpoint, docker::engine_endpoint(options.docker));
   return std::unique_ptr<Builder>(
@@ -37,7 +40,7 @@ bool Builder::is_current(const std::string& label, const std::string& inputs) co
 }
 
 Task<Result<BuildReport>> Builder::build(Recipe recipe, CancelToken token) {
-  if (options_.backend == BackendKind::docker) co_return co_await build_docker(std::move(recipe), std::move(token));
+  if (!makes_directories(options_.backend)) co_return co_await build_docker(std::move(recipe), std::move(token));
   auto make = [this, &recipe, &token] { return build_oci(recipe, token); };
   auto made = co_await run_blocking(pool_, std::move(make));
   co_return made;
@@ -144,7 +147,7 @@ Task<Result<ImageState>> Builder::look(Recipe recipe, Deadline deadline) {
   std::string label;
   const std::string offline = inputs_of(recipe, Method::offline, host_architecture());
   const std::string by_file = inputs_of(recipe, Method::dockerfile, host_architecture());
-  if (options_.backend == BackendKind::oci) {
+  if (makes_directories(options_.backend)) {
     found.image = store_.path_of(recipe.name);
     const auto there = store_.find(recipe.name);
     if (!there) co_return found;

@@ -21,8 +21,11 @@ enum class Way {
   dockerfile_or_offline,  // the second where the registry cannot be used, and then it is said
 };
 
+// Whether images of this backend are root filesystems in the state directory: they are built offline only.
+bool makes_directories(BackendKind backend);
+
 struct BuildOptions {
-  BackendKind backend = BackendKind::oci;
+  BackendKind backend = EngineOptions().backend;
   Way way = Way::offline;
   enum class Current { skip, build_again };
   Current current = Current::skip;

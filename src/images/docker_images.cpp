@@ -7,8 +7,6 @@
 
 namespace cloche::images {
 
-namespace json = docker::json;
-
 namespace {
 
 constexpr const char* image_label = "cloche.image";

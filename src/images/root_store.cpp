@@ -12,16 +12,14 @@
 #include <set>
 #include <thread>
 
-#include "backend/docker/engine/json.hpp"
 #include "backend/oci/files.hpp"
 #include "core/ids.hpp"
 #include "core/log.hpp"
+#include "json/lenient_json.hpp"
 
 namespace cloche::images {
 
 namespace fs = std::filesystem;
-namespace json = docker::json;
-
 namespace {
 
 constexpr std::string_view link_start = "roots/";

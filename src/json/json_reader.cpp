@@ -1,8 +1,6 @@
 #include "json/json_reader.hpp"
 
-#include <boost/json/array.hpp>
 #include <boost/json/basic_parser_impl.hpp>
-#include <boost/json/object.hpp>
 #include <cmath>
 #include <optional>
 #include <vector>
@@ -10,8 +8,6 @@
 namespace cloche {
 
 namespace {
-
-namespace json = boost::json;
 
 constexpr std::size_t longest_key = 20 << 10;    // a path may be a key
 constexpr std::size_t longest_number = 2 << 10;  // the longest double without an exponent has 1,079 characters

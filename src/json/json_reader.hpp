@@ -3,12 +3,12 @@
 // I/O.
 #pragma once
 
-#include <boost/json/value.hpp>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "core/result.hpp"
+#include "json/json.hpp"
 #include "json/shape.hpp"
 
 namespace cloche {
@@ -32,7 +32,7 @@ class JsonReader {
   // however it is escaped), or does not have the shape; `limit_reached` when it has too many values. An error is final.
   Status feed(std::string_view piece);
   // The text has ended.
-  Result<boost::json::value> finish();
+  Result<json::value> finish();
 
  private:
   struct State;

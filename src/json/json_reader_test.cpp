@@ -7,7 +7,6 @@
 namespace cloche {
 namespace {
 
-namespace json = boost::json;
 using ::testing::HasSubstr;
 
 constexpr ShapeMember file_members[] = {{"content", &shapes::text}, {"mode", &shapes::text_or_number}};
@@ -56,7 +55,7 @@ const std::string valid =
     R"( "files": {"a.py": "x", "b.py": {"content": "y", "mode": 420}}, "new": {"any": [1, {"x": null}]}} )";
 
 TEST(JsonReader, ValidText_IsReadAlikeInPiecesOfAnySize) {
-  const json::value expected = json::parse(valid);
+  const json::value expected = boost::json::parse(valid);
   for (std::size_t piece = 1; piece <= valid.size(); ++piece) {
     auto value = read(valid, piece);
     ASSERT_TRUE(value) << value.error().message;

@@ -4,7 +4,7 @@
 
 namespace cloche {
 
-Result<boost::json::value> parse_strict_json(std::string_view text, std::size_t depth) {
+Result<json::value> parse_strict_json(std::string_view text, std::size_t depth) {
   JsonRules rules;
   rules.depth = depth;
   rules.values = text.size() + 1;
@@ -13,6 +13,18 @@ Result<boost::json::value> parse_strict_json(std::string_view text, std::size_t 
   JsonReader reader(rules);
   CLOCHE_CHECK(reader.feed(text));
   return reader.finish();
+}
+
+Result<json::object> parse_strict_object(std::string_view text, std::size_t depth) {
+  CLOCHE_TRY(json::value value, parse_strict_json(text, depth));
+  if (!value.is_object()) return fail(ErrorCode::invalid_argument, "not a JSON object");
+  return std::move(value.get_object());
+}
+
+std::optional<std::string_view> text_member(const json::object& object, std::string_view name) {
+  const json::value* value = object.if_contains(json::string_view(name.data(), name.size()));
+  if (!value || !value->is_string()) return std::nullopt;
+  return std::string_view(value->get_string().data(), value->get_string().size());
 }
 
 }  // namespace cloche

@@ -1,15 +1,22 @@
 // JSON of others, read so that no two readers can understand it differently.
 #pragma once
 
-#include <boost/json/value.hpp>
+#include <optional>
 #include <string_view>
 
 #include "core/result.hpp"
+#include "json/json.hpp"
 
 namespace cloche {
 
-// One value of UTF-8, at most `depth` deep. A key that is in an object twice, at any depth and however it is escaped,
-// is an error. Messages name no content.
-Result<boost::json::value> parse_strict_json(std::string_view text, std::size_t depth);
+// One value of UTF-8, at most `depth` deep, in one pass. A key that is in an object twice, at any depth and however it
+// is escaped, is an error. Messages name no content.
+Result<json::value> parse_strict_json(std::string_view text, std::size_t depth);
+
+// The same for an object.
+Result<json::object> parse_strict_object(std::string_view text, std::size_t depth);
+
+// The member's text; nullopt if it is missing or not a string.
+std::optional<std::string_view> text_member(const json::object& object, std::string_view name);
 
 }  // namespace cloche

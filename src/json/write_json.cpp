@@ -1,19 +1,17 @@
 #include "json/write_json.hpp"
 
 #include <array>
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
 #include <charconv>
 #include <cmath>
 #include <stdexcept>
 
+#include "core/base64.hpp"
 #include "core/text.hpp"
+#include "core/utf8.hpp"
 
 namespace cloche {
 
 namespace {
-
-namespace json = boost::json;
 
 // The character after the backslash; 'u' for those without a letter, 0 for what needs no escape.
 constexpr std::array<char, 256> escapes = [] {
@@ -134,6 +132,12 @@ std::string write_json_string(std::string_view text) {
   quoted.reserve(text.size() + 2);
   append_string(quoted, text);
   return quoted;
+}
+
+void put_bytes(json::object& into, std::string_view key, std::string_view bytes) {
+  const std::string text = to_utf8(bytes);
+  if (text != bytes) into[std::string(key) + "_base64"] = encode_base64(bytes);
+  into[key] = text;
 }
 
 std::size_t json_weight(const json::value& value, std::size_t enough) {

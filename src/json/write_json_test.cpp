@@ -10,8 +10,6 @@
 namespace cloche {
 namespace {
 
-namespace json = boost::json;
-
 TEST(WriteJson, Numbers_ArePlainDecimals) {
   const std::vector<std::pair<double, std::string>> all{{0, "0"},
                                                         {-0.0, "0"},
@@ -60,7 +58,7 @@ TEST(WriteJson, TextWithEverythingInIt_ReadsBackAsItself) {
   all += "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80";
   const json::value value{{"key \"\n", all}, {"list", {1, true, nullptr, json::object()}}, {"none", json::array()}};
   const std::string text = write_json(value);
-  EXPECT_EQ(json::parse(text), value);
+  EXPECT_EQ(boost::json::parse(text), value);
   EXPECT_EQ(text.find('\n'), std::string::npos);
   EXPECT_EQ(write_json_string("a\x01\"\t"), R"("a\u0001\"\t")");
 }
@@ -70,6 +68,19 @@ TEST(WriteJson, Weight_IsAboutTheSize_AndStopsEarly) {
   EXPECT_NEAR(static_cast<double>(json_weight(value, 1 << 20)), 10'000, 100);
   json::array many(1'000'000, 0);
   EXPECT_LT(json_weight(many, 1000), 2000u);
+}
+
+TEST(PutBytes, Utf8_HasNoSecondForm) {
+  json::object object;
+  put_bytes(object, "stdout", "hello\n");
+  EXPECT_EQ(write_json(object), R"({"stdout":"hello\n"})");
+}
+
+TEST(PutBytes, OtherBytes_AreThereAsBase64Too) {
+  json::object object;
+  put_bytes(object, "stdout", "\xffz");
+  EXPECT_EQ(object.at("stdout").as_string(), "\xef\xbf\xbdz");
+  EXPECT_EQ(object.at("stdout_base64").as_string(), "/3o=");
 }
 
 }  // namespace

@@ -1,18 +1,16 @@
 #include "language/default_profiles.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
+
+#include "process/programs.hpp"
+#include "sandbox/backend_traits.hpp"
 
 namespace cloche {
 
 namespace {
 
-// The search path for programs in sandboxes made from the host's own /usr.
-constexpr const char* program_dirs[] = {"/usr/local/bin/", "/usr/bin/", "/bin/", "/usr/local/sbin/", "/usr/sbin/"};
-
-bool can_run(const Language& language, BackendKind backend, const HasProgram& has) {
-  if (backend == BackendKind::docker) return !language.image.empty();
+bool can_run(const Language& language, const BackendTraits& backend, const HasProgram& has) {
+  if (backend.needs_image) return !language.image.empty();
   return std::ranges::all_of(language.toolchain, [&](const Tool& tool) { return has(tool.program); });
 }
 
@@ -25,12 +23,12 @@ void make_room_for(Limits& limits, const StepLimits& step) {
 }  // namespace
 
 bool host_has_program(const std::string& program) {
-  if (program.starts_with('/')) return ::access(program.c_str(), X_OK) == 0;
-  return std::ranges::any_of(program_dirs,
-                             [&](const char* dir) { return ::access((dir + program).c_str(), X_OK) == 0; });
+  // The search path for programs in sandboxes made from the host's own /usr.
+  return process::find_program(program, process::directories_of(process::system_path)).has_value();
 }
 
-std::vector<Profile> default_profiles(const LanguageRegistry& languages, BackendKind backend, const HasProgram& has) {
+std::vector<Profile> default_profiles(const LanguageRegistry& languages, BackendKind kind, const HasProgram& has) {
+  const BackendTraits& backend = traits_of(kind);
   std::map<std::string, Profile> profiles;
   for (const auto& [name, language] : languages.all()) {
     if (!can_run(language, backend, has)) continue;
@@ -38,7 +36,7 @@ std::vector<Profile> default_profiles(const LanguageRegistry& languages, Backend
     if (profile.name.empty()) {
       profile.name = language.profile;
       profile.pool.pool_size = 1;
-      if (backend == BackendKind::docker) profile.sandbox.image = language.image;
+      if (backend.needs_image) profile.sandbox.image = language.image;
     }
     make_room_for(profile.sandbox.limits, language.compile_limits);
     make_room_for(profile.sandbox.limits, language.run_limits);
@@ -49,11 +47,12 @@ std::vector<Profile> default_profiles(const LanguageRegistry& languages, Backend
   return all;
 }
 
-Profile session_profile(const LanguageRegistry& languages, BackendKind backend, const std::string& image,
+Profile session_profile(const LanguageRegistry& languages, BackendKind kind, const std::string& image,
                         std::uint32_t most_sessions, const HasProgram& has) {
+  const BackendTraits& backend = traits_of(kind);
   Profile profile;
   profile.name = "session";
-  if (backend == BackendKind::docker) profile.sandbox.image = image;
+  if (backend.needs_image) profile.sandbox.image = image;
   Limits& limits = profile.sandbox.limits;
   limits.memory = mib(512);
   limits.cpus = 1;
@@ -63,7 +62,7 @@ Profile session_profile(const LanguageRegistry& languages, BackendKind backend, 
   profile.pool.pool_size = most_sessions == 0 ? 0 : 2;
   profile.pool.scale_limit = most_sessions + 2;
   const auto python = languages.find("python");
-  const bool has_python = backend == BackendKind::docker || has("python3");
+  const bool has_python = backend.needs_image || has("python3");
   if (python && python->zygote && has_python) profile.zygotes.push_back(*python->zygote);
   return profile;
 }

@@ -69,10 +69,10 @@ Status two_owners(const std::string& alias, const std::string& one, const std::s
 }
 
 Status read_part(const config::Part& part, Languages& languages, Source source) {
-  config::Complaints complaints(part.file);
-  config::Section section(complaints, part.node, part.path, part.line);
+  config::ConfigErrors errors(part.file);
+  config::Section section(errors, part.node, part.path, part.line);
   read_languages(section, languages, source);
-  return complaints.status();
+  return errors.status();
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "library/async_manager.hpp"
 #include "library/blocking_manager.hpp"
 #include "library/code_file.hpp"
+#include "sandbox/backend_traits.hpp"
 
 namespace cloche::coderunner {
 
@@ -36,7 +37,8 @@ void check(const SandboxRequest& request) {
 
 OneShotRequest to_one_shot(const SandboxRequest& request, BackendKind backend) {
   OneShotRequest made;
-  const bool stands_for_host = backend == BackendKind::oci && request.docker_image == SandboxSettings::default_image;
+  const bool stands_for_host =
+      !traits_of(backend).needs_image && request.docker_image == SandboxSettings::default_image;
   if (!stands_for_host) made.image = request.docker_image;
   made.command = request.command;
   made.arguments = request.arguments;

@@ -4,6 +4,7 @@
 #include "host/host_copy.hpp"
 #include "library/async_handles.hpp"
 #include "library/throwing.hpp"
+#include "sandbox/backend_traits.hpp"
 
 namespace cloche {
 
@@ -31,7 +32,7 @@ SandboxSpec to_spec(const SandboxSettings& settings, BackendKind backend, std::v
   if (settings.network_enabled)
     throw SandboxUnavailableError("sandboxes have no network; network_enabled must be false");
   SandboxSpec spec;
-  const bool hosts_own = backend == BackendKind::oci && settings.image == SandboxSettings::default_image;
+  const bool hosts_own = !traits_of(backend).needs_image && settings.image == SandboxSettings::default_image;
   if (!hosts_own) spec.image = settings.image;
   spec.runtime = settings.runtime;
   spec.work_dir = settings.work_dir;

@@ -47,7 +47,7 @@ void put_verdict(Report& report, Verdict verdict) {
 Task<Result<BuildResult>> plan_and_build(pool::Manager& manager, const LanguageRegistry& languages, Program program,
                                          std::string tenant, Deadline deadline) {
   CLOCHE_CO_TRY(const Language language, languages.find(program.language));
-  CLOCHE_CO_TRY(Workplace place, Workplace::find(manager, language, std::move(tenant)));
+  CLOCHE_CO_TRY(StepPool place, StepPool::find(manager, language, std::move(tenant)));
   CLOCHE_CO_CHECK(place.check_asked(program.run_limits));
   CLOCHE_CO_CHECK(place.check_asked(program.compile_limits));
   const bool is_alone = program.command_alone;
@@ -64,11 +64,11 @@ CodeRunner::CodeRunner(Executor executor, pool::Manager& manager, LanguageRegist
 
 Result<Language> CodeRunner::find_served(std::string_view name, const std::string& tenant) const {
   CLOCHE_TRY(Language language, languages_.find_for(manager_.access(), tenant, name));
-  if (Workplace::find(manager_, language, tenant)) return language;
+  if (StepPool::find(manager_, language, tenant)) return language;
   std::string served;
   for (const auto& [known, each] : languages_.all()) {
     const bool is_there = languages_.find_for(manager_.access(), tenant, known).has_value();
-    if (is_there && Workplace::find(manager_, each, tenant)) served += (served.empty() ? "" : ", ") + known;
+    if (is_there && StepPool::find(manager_, each, tenant)) served += (served.empty() ? "" : ", ") + known;
   }
   std::string tools;
   for (const Tool& tool : language.toolchain) tools += (tools.empty() ? "" : ", ") + tool.program;

@@ -85,6 +85,8 @@ class Backend {
   virtual ~Backend() = default;
 
   virtual std::string_view name() const = 0;
+  // Whether it rejects a spec without an image.
+  virtual bool needs_image() const { return false; }
 
   // Makes a sandbox whose agent is started; it has not said `ready` yet. Whatever fails on the way is taken back.
   virtual Task<Result<std::unique_ptr<Enclosure>>> create(SandboxSpec spec, Deadline deadline) = 0;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "script/json_text.hpp"
+#include "json/raw_json.hpp"
 
 namespace cloche {
 

@@ -6,7 +6,7 @@
 
 #include "core/bytes.hpp"
 #include "core/utf8.hpp"
-#include "script/json_text.hpp"
+#include "json/raw_json.hpp"
 
 namespace cloche {
 

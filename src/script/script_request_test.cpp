@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "script/json_text.hpp"
+#include "json/raw_json.hpp"
 
 namespace cloche {
 namespace {

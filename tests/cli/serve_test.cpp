@@ -150,7 +150,7 @@ TEST_F(CliServe, WhatItCannotBe_IsRefusedAtTheStart) {
        "without tokens the service may listen only on"},
       {"", {}, {"SANDBOX_GPU_ENABLED", "true"}, "SANDBOX_GPU_ENABLED is true"},
       {"", {}, {"E2B_API_KEY", "e2b_x"}, "Cloche has no E2B backend"},
-      {"", {}, {"SANDBOX_BACKEND", "e2b"}, "Cloche has no e2b backend"},
+      {"", {}, {"SANDBOX_BACKEND", "e2b"}, "e2b not in {oci,docker}"},
       {"server: {tokens: /nowhere/tokens.json}\n", {}, {"PATH", "/bin"}, "create the first token: "},
       {"server: {jwt: {keys: /nowhere, issuer: i, audience: a}}\n", {}, {"PATH", "/bin"}, "/nowhere"},
       {"sessions: {profile: none}\n", {}, {"PATH", "/bin"}, "there is no such profile"},

@@ -14,12 +14,13 @@ from .session_calls import Content, quoted, without_none
 #: A case is a `Case`, its input as text, or its input as lines.
 AnyCase = Union[Case, str, Sequence[str]]
 
-# What the main file of a language is called. Others are found by the service when the files have their names.
+# What the main file of a language is called, as in src/language/languages.yml; a test compares them. The service finds
+# the main file of other languages by its name.
 _MAIN_FILES = {
     "python": "main.py", "py": "main.py", "python3": "main.py", "javascript": "main.js", "js": "main.js",
     "node": "main.js", "nodejs": "main.js", "typescript": "main.ts", "ts": "main.ts", "java": "Main.java",
     "c": "main.c", "gcc": "main.c", "cpp": "main.cpp", "c++": "main.cpp", "cxx": "main.cpp", "g++": "main.cpp",
-    "csharp": "Main.cs", "c#": "Main.cs", "cs": "Main.cs", "dotnet": "Main.cs", "go": "main.go",
+    "csharp": "main.cs", "c#": "main.cs", "cs": "main.cs", "dotnet": "main.cs", "go": "main.go",
     "golang": "main.go", "rust": "main.rs", "rs": "main.rs", "ruby": "main.rb", "rb": "main.rb", "php": "main.php",
     "bash": "main.sh", "sh": "main.sh", "shell": "main.sh",
 }

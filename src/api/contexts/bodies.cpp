@@ -2,7 +2,7 @@
 
 #include <boost/json/object.hpp>
 
-#include "api/json_object.hpp"
+#include "json/json_object.hpp"
 #include "core/utc_time.hpp"
 
 namespace cloche::api {

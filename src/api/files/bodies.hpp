@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "api/json_object.hpp"
 #include "core/result.hpp"
+#include "json/json_object.hpp"
 #include "json/shape.hpp"
 #include "session/runs/file_tar.hpp"
 

@@ -10,7 +10,7 @@
 #include "api/files/matches.hpp"
 #include "api/files/place.hpp"
 #include "api/files/text.hpp"
-#include "auth/crypto.hpp"
+#include "crypto/sha256.hpp"
 #include "core/base64.hpp"
 #include "http/server/request/json_body.hpp"
 #include "session/runs/artifacts.hpp"
@@ -137,7 +137,7 @@ Task<Status> read_binary(Call& call, Session& session, ReadBinaryBody body) {
     answer["length"] = read.bytes.size();
     answer["size"] = read.total_size;
     answer["content_type"] = type;
-    answer["sha256"] = auth::to_hex(auth::sha256(read.bytes));
+    answer["sha256"] = sha256_hex(read.bytes);
     answer["truncated"] = read.cut;
     return answer;
   };

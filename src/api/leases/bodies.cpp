@@ -4,9 +4,9 @@
 #include <boost/json/object.hpp>
 #include <charconv>
 
-#include "api/json_object.hpp"
 #include "core/base64.hpp"
 #include "core/utf8.hpp"
+#include "json/json_object.hpp"
 #include "json/write_json.hpp"
 
 namespace cloche::api {

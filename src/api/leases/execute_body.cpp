@@ -3,9 +3,9 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
-#include "api/json_object.hpp"
 #include "api/leases/bodies.hpp"
 #include "core/utf8.hpp"
+#include "json/json_object.hpp"
 #include "runner/autograder/command_step.hpp"
 
 namespace cloche::api {

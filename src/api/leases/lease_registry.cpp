@@ -30,7 +30,7 @@ Error autograder_message(Error error, const pool::WarmPool& pool, const std::str
 
 Task<Result<std::string>> LeaseRegistry::lend(Language language, std::string tenant, auth::QuotaTicket ticket) {
   forget_ended();
-  CLOCHE_CO_TRY(const auto place, runner::Workplace::find(runner_.manager(), language, tenant));
+  CLOCHE_CO_TRY(const auto place, runner::StepPool::find(runner_.manager(), language, tenant));
   CLOCHE_CO_TRY(const auto pool, runner_.manager().find(place.profile));
   ClaimOptions options;
   options.tenant = tenant;

@@ -10,7 +10,7 @@
 #include "auth/quotas.hpp"
 #include "runner/autograder/container.hpp"
 #include "runner/code_runner.hpp"
-#include "runner/workplace.hpp"
+#include "runner/step_pool.hpp"
 
 namespace cloche::api {
 

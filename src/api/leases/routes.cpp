@@ -4,10 +4,10 @@
 #include <boost/json/object.hpp>
 
 #include "api/detail.hpp"
-#include "api/json_object.hpp"
 #include "api/leases/bodies.hpp"
 #include "api/leases/execute_body.hpp"
 #include "http/server/request/json_body.hpp"
+#include "json/json_object.hpp"
 
 namespace cloche::api {
 
@@ -195,7 +195,7 @@ std::size_t size_of(const Report& report) {
 Task<Answer> execute(Exchange& exchange, runner::CodeRunner& runner, std::string tenant, Submission submission) {
   auto language = runner.find_served(submission.program.language, tenant);
   if (!language) co_return unprocessable(std::move(language).error());
-  CLOCHE_CO_TRY(const auto place, runner::Workplace::find(runner.manager(), *language, tenant));
+  CLOCHE_CO_TRY(const auto place, runner::StepPool::find(runner.manager(), *language, tenant));
   const auto wall = wall_of(*language, place.options());
   submission.program.run_limits.wall = wall;
   submission.tenant = std::move(tenant);

@@ -3,11 +3,11 @@
 #include <boost/json/array.hpp>
 
 #include "api/errors.hpp"
-#include "api/json_object.hpp"
 #include "api/runs/bodies.hpp"
 #include "core/base64.hpp"
 #include "core/utc_time.hpp"
 #include "core/utf8.hpp"
+#include "json/json_object.hpp"
 #include "json/write_json.hpp"
 
 namespace cloche::api {

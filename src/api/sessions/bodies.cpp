@@ -1,8 +1,8 @@
 #include "api/sessions/bodies.hpp"
 
-#include "api/json_object.hpp"
 #include "core/bytes.hpp"
 #include "core/utc_time.hpp"
+#include "json/json_object.hpp"
 
 namespace cloche::api {
 

@@ -3,9 +3,9 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
-#include "api/json_object.hpp"
 #include "api/sessions/bodies.hpp"
 #include "http/server/request/json_body.hpp"
+#include "json/json_object.hpp"
 
 namespace cloche::api {
 

@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "api/errors.hpp"
-#include "api/json_object.hpp"
 #include "core/utf8.hpp"
 #include "http/server/request/json_body.hpp"
+#include "json/json_object.hpp"
 #include "json/write_json.hpp"
 
 namespace cloche::api {

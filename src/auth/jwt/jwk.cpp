@@ -8,9 +8,9 @@
 #include <boost/json/array.hpp>
 #include <boost/json/value.hpp>
 
-#include "auth/crypto.hpp"
-#include "auth/strict_json.hpp"
 #include "core/base64.hpp"
+#include "crypto/openssl_errors.hpp"
+#include "json/strict_json.hpp"
 
 namespace cloche::auth {
 

@@ -4,9 +4,9 @@
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
-#include "auth/strict_json.hpp"
 #include "core/base64.hpp"
 #include "core/text.hpp"
+#include "json/strict_json.hpp"
 
 namespace cloche::auth {
 

@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "auth/names.hpp"
-#include "auth/strict_json.hpp"
 #include "core/utc_time.hpp"
+#include "json/strict_json.hpp"
 
 namespace cloche::auth {
 

@@ -8,7 +8,8 @@
 
 #include <utility>
 
-#include "auth/crypto.hpp"
+#include "crypto/hmac.hpp"
+#include "crypto/openssl_errors.hpp"
 
 namespace cloche::auth {
 

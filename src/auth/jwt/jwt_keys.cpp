@@ -5,7 +5,7 @@
 #include <boost/json/value.hpp>
 
 #include "auth/jwt/jwk.hpp"
-#include "auth/strict_json.hpp"
+#include "json/strict_json.hpp"
 
 namespace cloche::auth {
 

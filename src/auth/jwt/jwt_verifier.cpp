@@ -1,7 +1,7 @@
 #include "auth/jwt/jwt_verifier.hpp"
 
-#include "auth/crypto.hpp"
 #include "auth/jwt/jwt.hpp"
+#include "crypto/sha256.hpp"
 
 namespace cloche::auth {
 

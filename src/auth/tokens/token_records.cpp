@@ -8,9 +8,9 @@
 #include <unordered_set>
 
 #include "auth/names.hpp"
-#include "auth/strict_json.hpp"
 #include "auth/tokens/token.hpp"
 #include "core/utc_time.hpp"
+#include "json/strict_json.hpp"
 
 namespace cloche::auth {
 

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "auth/crypto.hpp"
 #include "auth/principal.hpp"
 #include "core/clock.hpp"
 #include "core/result.hpp"
+#include "crypto/hmac.hpp"
 
 namespace cloche::auth {
 

@@ -53,6 +53,7 @@ class DockerBackend final : public Backend {
   Task<std::vector<Finding>> examine(Deadline deadline) override;
   Task<Status> reach(Deadline deadline) override;
   Task<Status> prove(SandboxSpec spec, Deadline deadline) override;
+  bool needs_image() const override { return true; }
   Task<Status> remove_former(std::vector<std::string> names, Deadline deadline) override;
   Task<Result<std::vector<Belonging>>> belongings(Deadline deadline) override;
   Task<Status> remove_belongings(Deadline deadline) override;

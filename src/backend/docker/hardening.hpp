@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "backend/docker/engine/json.hpp"
 #include "backend/docker/host_path_map.hpp"
 #include "backend/docker/labels.hpp"
+#include "json/lenient_json.hpp"
 #include "sandbox/kernel.hpp"
 #include "sandbox/spec.hpp"
 

@@ -4,14 +4,13 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
-#include "backend/docker/engine/json.hpp"
 #include "bench/alternatives/python.hpp"
+#include "json/lenient_json.hpp"
 
 namespace cloche::bench {
 
 namespace {
 
-namespace json = boost::json;
 using namespace std::chrono_literals;
 
 constexpr auto patience = 120s;
@@ -28,8 +27,8 @@ std::string container_body(const std::string& image, const std::string& runtime,
 }
 
 Result<std::string> id_in(const std::string& answer) {
-  CLOCHE_TRY(const json::value parsed, docker::json::parse(answer));
-  return docker::json::text(docker::json::find(parsed, "Id"));
+  CLOCHE_TRY(const json::value parsed, json::parse(answer));
+  return json::text(json::find(parsed, "Id"));
 }
 
 // The output of a program, with the 8 bytes before each piece that identify its stream.

@@ -1,15 +1,11 @@
 #include "bench/report/report_json.hpp"
 
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-
+#include "json/json.hpp"
 #include "json/write_json.hpp"
 
 namespace cloche::bench {
 
 namespace {
-
-namespace json = boost::json;
 
 json::object of(const Machine& machine) {
   json::object versions;

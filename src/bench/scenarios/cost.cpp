@@ -3,13 +3,13 @@
 #include <cstring>
 #include <fstream>
 
-#include "backend/docker/engine/json.hpp"
 #include "bench/alternatives/service_client.hpp"
 #include "bench/interrupt.hpp"
 #include "bench/processes.hpp"
 #include "bench/scenarios/scenario.hpp"
 #include "bench/service_process.hpp"
 #include "bench/system_calls.hpp"
+#include "json/lenient_json.hpp"
 
 namespace cloche::bench {
 
@@ -34,8 +34,8 @@ Result<Subject> make_subject(Surroundings& surroundings, const Target& target, s
   for (int i = 0; i < 20; ++i) CLOCHE_CHECK(surroundings.await(subject.client->run_once()));
   ServiceCalls calls(surroundings, subject.service->socket());
   CLOCHE_TRY(const std::string session, surroundings.await(calls.get("/sessions/default/cost")));
-  CLOCHE_TRY(const auto parsed, docker::json::parse(session));
-  subject.sandbox = docker::json::text(docker::json::find(parsed, "sandbox"));
+  CLOCHE_TRY(const auto parsed, json::parse(session));
+  subject.sandbox = json::text(json::find(parsed, "sandbox"));
   if (subject.sandbox.empty() || processes_in(subject.sandbox).empty()) {
     return fail(ErrorCode::not_found, "the processes of the sandbox are not visible");
   }
@@ -110,10 +110,10 @@ Status time_answers(Surroundings& surroundings, const Subject& subject, Section&
     const auto start = std::chrono::steady_clock::now();
     CLOCHE_TRY(const std::string answer, surroundings.await(calls.post("/execute", body)));
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
-    CLOCHE_TRY(const auto parsed, docker::json::parse(answer));
+    CLOCHE_TRY(const auto parsed, json::parse(answer));
     waited.push_back(took.count());
-    wall.push_back(1000 * docker::json::real(docker::json::find(parsed, "execution_time")));
-    cpu.push_back(1000 * docker::json::real(docker::json::find(parsed, "cpu_time")));
+    wall.push_back(1000 * json::real(json::find(parsed, "execution_time")));
+    cpu.push_back(1000 * json::real(json::find(parsed, "cpu_time")));
   }
   section.figures.push_back({"time the client waits", "ms", summarise(std::move(waited))});
   section.figures.push_back({"of this, the program, by its supervisor's clock", "ms", summarise(std::move(wall))});

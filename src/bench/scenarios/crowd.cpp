@@ -1,7 +1,6 @@
 // Five hundred sandboxes that wait: what the server needs for them, and whether a claim notices.
 #include <algorithm>
 
-#include "backend/docker/engine/json.hpp"
 #include "bench/alternatives/service_client.hpp"
 #include "bench/interrupt.hpp"
 #include "bench/pool_in_process.hpp"
@@ -9,6 +8,7 @@
 #include "bench/scenarios/scenario.hpp"
 #include "bench/service_process.hpp"
 #include "core/async/event.hpp"
+#include "json/lenient_json.hpp"
 
 namespace cloche::bench {
 
@@ -25,8 +25,8 @@ Task<Status> until_idle(ServiceCalls& calls, int count) {
   for (;;) {
     auto answer = co_await calls.get("/stats");
     if (!answer) co_return fail(std::move(answer).error());
-    CLOCHE_CO_TRY(const boost::json::value stats, docker::json::parse(*answer));
-    if (docker::json::number(docker::json::find(stats, "session", "idle")) >= count) co_return Status{};
+    CLOCHE_CO_TRY(const boost::json::value stats, json::parse(*answer));
+    if (json::number(json::find(stats, "session", "idle")) >= count) co_return Status{};
     if (deadline.passed()) co_return fail(ErrorCode::timeout, "its pool does not fill: " + answer->substr(0, 200));
     CLOCHE_CO_CHECK(Interrupts::check());
     co_await pause_for(20ms);

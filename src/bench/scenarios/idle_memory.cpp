@@ -139,7 +139,7 @@ Result<Section> measure_idle_memory(Surroundings& surroundings) {
   section.reference = "cloche, " + main.value_or(Target{"oci", "crun"}).name();
   const int count = surroundings.pick(3, 10);
   for (const Target& target : surroundings.targets()) {
-    if (target.is_docker()) continue;  // the cost of Docker is that of the plain container
+    if (target.has_engine()) continue;  // the cost of Docker is that of the plain container
     auto cost = cost_of_sandboxes(surroundings, target, Python::none, count);
     CLOCHE_CHECK(add_figures(section, "cloche, " + target.name(), std::move(cost)));
   }

@@ -72,7 +72,7 @@ void enter_cloche(Field& field, Surroundings& surroundings, Section& section) {
     field.contenders.push_back({.name = "cloche, " + target.name(),
                                 .attempt = [&newcomer] { return newcomer.answer(); },
                                 .afterwards = [&newcomer] { newcomer.destroy(); },
-                                .per_round = target.is_docker() || target.is_gvisor() ? 1 : 3});
+                                .per_round = target.has_engine() || target.is_gvisor() ? 1 : 3});
   }
 }
 

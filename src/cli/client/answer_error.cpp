@@ -1,7 +1,5 @@
 #include "cli/client/answer_error.hpp"
-
-#include <boost/json/parse.hpp>
-#include <boost/json/value.hpp>
+#include "json/lenient_json.hpp"
 
 namespace cloche::cli {
 
@@ -28,23 +26,18 @@ ErrorCode code_of(unsigned status) {
   }
 }
 
-std::string text_at(const boost::json::value* value) {
-  return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
-}
-
 // The message of the service; empty if the response is not from the service.
 std::string message_of(const http::Response& response) {
-  boost::system::error_code failed;
-  const boost::json::value body = boost::json::parse(response.body, failed);
-  if (failed || !body.is_object()) return {};
-  const boost::json::value* error = body.get_object().if_contains("error");
+  const auto body = json::parse_object(response.body);
+  if (!body) return {};
+  const json::value* error = json::find(*body, "error");
   if (error != nullptr && error->is_object()) {
-    std::string message = text_at(error->get_object().if_contains("message"));
-    const std::string request = text_at(error->get_object().if_contains("request_id"));
+    std::string message = json::text(error->get_object(), "message");
+    const std::string request = json::text(error->get_object(), "request_id");
     if (response.status >= 500 && !request.empty()) message += " (request " + request + ")";
     return message;
   }
-  return text_at(body.get_object().if_contains("detail"));
+  return json::text(*body, "detail");
 }
 
 }  // namespace

@@ -1,17 +1,14 @@
 #include "cli/client/run_stream.hpp"
 
-#include <boost/json/parse.hpp>
 #include <optional>
 
 #include "cli/client/event_parser.hpp"
-#include "cli/client/json_fields.hpp"
 #include "core/async/event.hpp"
+#include "json/lenient_json.hpp"
 
 namespace cloche::cli {
 
 namespace {
-
-namespace json = boost::json;
 
 // The service sends a heartbeat every 15 seconds.
 constexpr std::chrono::seconds longest_silence{60};
@@ -48,12 +45,10 @@ class Following {
   Task<Status> take(std::string_view piece) {
     CLOCHE_CO_TRY(const std::vector<StreamEvent> events, parser_.feed(piece));
     for (const StreamEvent& event : events) {
-      boost::system::error_code failed;
-      json::value data = json::parse(event.data, failed);
-      if (failed || !data.is_object())
-        co_return fail(ErrorCode::protocol, "the service sent an event that is not JSON");
+      auto data = json::parse_object(event.data);
+      if (!data) co_return fail(ErrorCode::protocol, "the service sent an event that is not JSON");
       std::string name = event.name;
-      auto taken = co_await take_event(std::move(name), std::move(data.get_object()));
+      auto taken = co_await take_event(std::move(name), std::move(*data));
       if (!taken) {
         refused_ = taken.error();
         co_return taken;
@@ -66,19 +61,19 @@ class Following {
  private:
   Task<Status> take_event(std::string name, json::object data) {
     if (name == "run" && !has_begun()) {
-      place_.session.tenant = text_in(data, "tenant_id");
-      place_.session.session = text_in(data, "session_id");
-      place_.run = text_in(data, "run_id");
+      place_.session.tenant = json::text(data, "tenant_id");
+      place_.session.session = json::text(data, "session_id");
+      place_.run = json::text(data, "run_id");
       if (follower_.began) follower_.began(place_);
     } else if (name == "run") {
       co_return Status{};  // the line was taken up again
     }
     if (name == "stdout" || name == "stderr") {
       const Lane lane = name == "stdout" ? Lane::out : Lane::err;
-      std::string bytes = bytes_in(data, "text");
+      std::string bytes = json::bytes(data, "text");
       if (follower_.printed) CLOCHE_CO_CHECK(co_await follower_.printed(lane, std::move(bytes)));
     }
-    if (name == "error") end_ = fail(code_named(text_in(data, "code")), text_in(data, "message"));
+    if (name == "error") end_ = fail(code_named(json::text(data, "code")), json::text(data, "message"));
     if (name == "result") end_ = data;
     if (follower_.happened) CLOCHE_CO_CHECK(co_await follower_.happened(std::move(name), std::move(data)));
     co_return Status{};

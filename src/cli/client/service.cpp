@@ -1,15 +1,12 @@
 #include "cli/client/service.hpp"
 
-#include <boost/json/parse.hpp>
-
 #include "cli/client/answer_error.hpp"
+#include "json/lenient_json.hpp"
 #include "json/write_json.hpp"
 
 namespace cloche::cli {
 
 namespace {
-
-namespace json = boost::json;
 
 // A session that is ended gently may wait a minute for its calls.
 constexpr std::chrono::seconds call_patience{120};
@@ -103,9 +100,8 @@ Task<Result<json::value>> Service::call(http::Request request) {
   const http::BodySink none;
   const Deadline deadline = Deadline::after(call_patience);
   CLOCHE_CO_TRY(const http::Response response, co_await send(std::move(request), none, deadline));
-  boost::system::error_code failed;
-  json::value body = json::parse(response.body, failed);
-  if (failed)
+  auto body = json::parse(response.body);
+  if (!body)
     co_return fail(ErrorCode::protocol, place() + " sent a response that is not JSON; is it a Cloche service?");
   co_return body;
 }

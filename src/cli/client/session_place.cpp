@@ -1,14 +1,10 @@
 #include "cli/client/session_place.hpp"
 
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
 #include <vector>
 
-#include "cli/client/json_fields.hpp"
+#include "json/lenient_json.hpp"
 
 namespace cloche::cli {
-
-namespace json = boost::json;
 
 std::string SessionPlace::target() const {
   return "/sessions/" + percent_encoded(tenant) + "/" + percent_encoded(session);
@@ -19,8 +15,8 @@ Task<Result<SessionPlace>> find_session(Service& service, std::string session, s
   if (!tenant.empty()) target += "?tenant_id=" + percent_encoded(tenant);
   CLOCHE_CO_TRY(const json::value answer, co_await service.get(std::move(target)));
   std::vector<std::string> tenants;
-  for (const json::object& each : objects_in(answer, "sessions")) {
-    if (text_in(each, "session_id") == session) tenants.push_back(text_in(each, "tenant_id"));
+  for (const json::object& each : json::objects(json::find(answer, "sessions"))) {
+    if (json::text(each, "session_id") == session) tenants.push_back(json::text(each, "tenant_id"));
   }
   if (tenants.empty()) {
     co_return fail(ErrorCode::not_found,
@@ -54,7 +50,7 @@ Task<Result<SessionPlace>> find_or_make_session(Service& service, std::string se
   }
   if (!made) co_return fail(std::move(made).error());
   SessionPlace place;
-  place.tenant = made->is_object() ? text_in(made->get_object(), "tenant_id") : tenant;
+  place.tenant = made->is_object() ? json::text(made->get_object(), "tenant_id") : tenant;
   place.session = std::move(session);
   co_return place;
 }

@@ -1,20 +1,15 @@
 // `cloche access`: which tenants may use which profile, secret and language of a running service.
 #include <unistd.h>
 
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-
-#include "cli/client/json_fields.hpp"
 #include "cli/client/run_client.hpp"
 #include "cli/command.hpp"
 #include "cli/text/print.hpp"
 #include "cli/text/table.hpp"
+#include "json/lenient_json.hpp"
 
 namespace cloche::cli {
 
 namespace {
-
-namespace json = boost::json;
 
 struct AccessFlags {
   ServerFlags server;
@@ -23,16 +18,12 @@ struct AccessFlags {
 
 std::string words_in(const json::object& entry, std::string_view name) {
   std::string words;
-  const json::value* found = entry.if_contains(name);
-  if (found == nullptr || !found->is_array()) return words;
-  for (const json::value& word : found->get_array()) {
-    if (word.is_string()) words += (words.empty() ? "" : ", ") + std::string(word.get_string());
-  }
+  for (const std::string& word : json::texts(json::find(entry, name))) words += (words.empty() ? "" : ", ") + word;
   return words;
 }
 
 std::string tenants_of(const json::object& entry) {
-  if (flag_in(entry, "all_tenants")) return "all";
+  if (json::truth(entry, "all_tenants")) return "all";
   const std::string tenants = words_in(entry, "tenants");
   return tenants.empty() ? "none" : tenants;
 }
@@ -41,8 +32,8 @@ Table access_table(const json::value& answer) {
   Table table({{"KIND"}, {"NAME"}, {"TENANTS"}, {"SECRETS"}, {"MOUNTS"}});
   for (const auto& [kind, list] :
        {std::pair("profile", "profiles"), {"secret", "secrets"}, {"language", "languages"}}) {
-    for (const json::object& entry : objects_in(answer, list)) {
-      table.add({std::string(kind), text_in(entry, "name"), tenants_of(entry), words_in(entry, "secrets"),
+    for (const json::object& entry : json::objects(json::find(answer, list))) {
+      table.add({std::string(kind), json::text(entry, "name"), tenants_of(entry), words_in(entry, "secrets"),
                  words_in(entry, "mounts")});
     }
   }

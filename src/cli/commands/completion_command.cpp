@@ -1,6 +1,5 @@
 // `cloche completion SHELL` prints what teaches a shell to complete; `cloche complete`, hidden, is what that asks.
 #include <CLI/App.hpp>
-#include <boost/json/parse.hpp>
 #include <cstdlib>
 
 #include "cli/client/run_client.hpp"
@@ -11,6 +10,7 @@
 #include "cli/tree/complete.hpp"
 #include "cli/tree/completion_scripts.hpp"
 #include "core/async/event.hpp"
+#include "json/lenient_json.hpp"
 #include "library/throwing.hpp"
 
 namespace cloche::cli {
@@ -43,8 +43,7 @@ Task<Result<std::vector<std::string>>> session_names(Service& service) {
   const http::BodySink none;
   const Deadline soon = Deadline::after(patience);
   CLOCHE_CO_TRY(const http::Response response, co_await service.send(std::move(request), none, soon));
-  boost::system::error_code failed;
-  const boost::json::value answer = boost::json::parse(response.body, failed);
+  CLOCHE_CO_TRY(const json::value answer, json::parse(response.body));
   std::vector<std::string> names;
   for (const SessionFigures& each : read_sessions(answer)) names.push_back(printable(each.session));
   co_return names;

@@ -4,14 +4,15 @@
 
 #include <algorithm>
 #include <boost/json/array.hpp>
-#include <boost/json/serialize.hpp>
 #include <cstdio>
 #include <optional>
 
 #include "cli/command.hpp"
 #include "cli/text/colour.hpp"
 #include "host/abandoned.hpp"
+#include "json/write_json.hpp"
 #include "library/quiet_log.hpp"
+#include "sandbox/backend_traits.hpp"
 
 namespace cloche::cli {
 
@@ -90,7 +91,7 @@ void print_as_json(const std::vector<Handled>& all) {
     if (each.removed && !*each.removed) entry["error"] = each.removed->error().message;
     list.push_back(std::move(entry));
   }
-  std::printf("%s\n", boost::json::serialize(list).c_str());
+  std::printf("%s\n", write_json(list).c_str());
 }
 
 }  // namespace
@@ -99,14 +100,14 @@ int report_abandoned(const AbandonedFlags& flags, const EngineFlags& engine) {
   keep_log_off_stdout();
   std::vector<Handled> all;
   bool failed = false;
-  for (const BackendKind backend : {BackendKind::oci, BackendKind::docker}) {
+  for (const BackendTraits& backend : all_backends()) {
     EngineOptions options = engine.options();
-    const bool is_asked_for = options.backend == backend;
-    options.backend = backend;
+    const bool is_asked_for = options.backend == backend.kind;
+    options.backend = backend.kind;
     auto found = find_leftovers(options);
     if (!found) {
-      std::fprintf(stderr, "cloche: %s: cannot search for leftovers: %s\n",
-                   backend == BackendKind::oci ? "oci" : "docker", found.error().message.c_str());
+      std::fprintf(stderr, "cloche: %s: cannot search for leftovers: %s\n", std::string(backend.name).c_str(),
+                   found.error().message.c_str());
       failed = failed || is_asked_for;
       continue;
     }

@@ -11,6 +11,7 @@
 #include "cli/text/colour.hpp"
 #include "cloche/sandbox.hpp"
 #include "json/write_json.hpp"
+#include "sandbox/backend_traits.hpp"
 
 namespace cloche::cli {
 
@@ -22,13 +23,13 @@ struct DoctorFlags {
   bool json = false;
 };
 
-std::vector<HostFinding> examine(EngineOptions options, BackendKind backend, const char* name) {
-  options.backend = backend;
+std::vector<HostFinding> examine(EngineOptions options, const BackendTraits& backend) {
+  options.backend = backend.kind;
   try {
     return Engine(options).examine();
   } catch (const SandboxError& error) {
     HostFinding finding;
-    finding.backend = name;
+    finding.backend = backend.name;
     finding.name = "usable";
     finding.level = HostFinding::Level::missing;
     finding.detail = error.what();
@@ -95,9 +96,10 @@ int doctor(const DoctorFlags& flags) {
     abandoned.json = flags.json;
     return report_abandoned(abandoned, flags.engine);
   }
-  auto findings = examine(flags.engine.options(), BackendKind::oci, "oci");
-  for (auto& finding : examine(flags.engine.options(), BackendKind::docker, "docker"))
-    findings.push_back(std::move(finding));
+  std::vector<HostFinding> findings;
+  for (const BackendTraits& backend : all_backends()) {
+    for (auto& finding : examine(flags.engine.options(), backend)) findings.push_back(std::move(finding));
+  }
   if (flags.json) {
     print_findings_as_json(findings);
   } else {

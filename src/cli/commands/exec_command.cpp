@@ -1,13 +1,11 @@
 // `cloche exec SESSION`: a program or code in a session of a running service. Output and exit code are its own.
 #include <unistd.h>
 
-#include <boost/json/parse.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 
-#include "cli/client/json_fields.hpp"
 #include "cli/client/run_client.hpp"
 #include "cli/command.hpp"
 #include "cli/exec_live.hpp"
@@ -16,14 +14,13 @@
 #include "cli/text/print.hpp"
 #include "core/async/event.hpp"
 #include "core/async/first_of.hpp"
+#include "json/lenient_json.hpp"
 #include "json/write_json.hpp"
 #include "library/throwing.hpp"
 
 namespace cloche::cli {
 
 namespace {
-
-namespace json = boost::json;
 
 // Bodies may have 64 MiB, and JSON makes some bytes longer.
 constexpr std::size_t most_input = std::size_t{32} << 20;
@@ -109,7 +106,7 @@ Task<Result<std::string>> read_input(const ExecFlags& flags) {
 }
 
 // The answer as a whole. A service whose client hangs up ends the run.
-Task<Result<json::value>> exec_whole(Service& service, ExecRequest wanted) {
+Task<Result<json::object>> exec_whole(Service& service, ExecRequest wanted) {
   http::Request request;
   request.method = "POST";
   request.target = wanted.target;
@@ -118,24 +115,21 @@ Task<Result<json::value>> exec_whole(Service& service, ExecRequest wanted) {
   request.body_limit = mib(64);
   const http::BodySink none;
   CLOCHE_CO_TRY(const http::Response response, co_await service.send(std::move(request), none, Deadline::never()));
-  boost::system::error_code failed;
-  json::value answer = json::parse(response.body, failed);
-  if (failed || !answer.is_object())
-    co_return fail(ErrorCode::protocol, service.place() + " sent a response that is not JSON");
+  auto answer = json::parse_object(response.body);
+  if (!answer) co_return fail(ErrorCode::protocol, service.place() + " sent a response that is not JSON");
   co_return answer;
 }
 
 Task<Result<int>> exec_and_print(Service& service, ExecRequest request, Form form) {
-  CLOCHE_CO_TRY(const json::value answer, co_await exec_whole(service, std::move(request)));
-  const json::object& told = answer.get_object();
+  CLOCHE_CO_TRY(const json::object told, co_await exec_whole(service, std::move(request)));
   if (form == Form::json) {
-    if (const int failed = print_json(answer); failed != 0) co_return failed;
-    co_return static_cast<int>(number_in(told, "exit_code"));
+    if (const int failed = print_json(told); failed != 0) co_return failed;
+    co_return static_cast<int>(json::number(told, "exit_code"));
   }
   // In the background: an answer with a result is that of a compiler that failed.
-  if (!told.contains("exit_code")) co_return print_text(text_in(told, "run_id") + "\n");
+  if (!told.contains("exit_code")) co_return print_text(json::text(told, "run_id") + "\n");
   explain_result(told);
-  co_return static_cast<int>(number_in(told, "exit_code"));
+  co_return static_cast<int>(json::number(told, "exit_code"));
 }
 
 int exec(const ExecFlags& flags) {

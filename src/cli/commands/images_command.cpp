@@ -51,8 +51,8 @@ images::BuildOptions options_of(const ImagesFlags& flags) {
   options.state_dir = engine.state_dir;
   options.docker = docker_options_from_environment();
   if (!engine.docker_host.empty()) options.docker.host = engine.docker_host;
-  // On oci there are no Dockerfiles to prefer.
-  if (options.backend == BackendKind::oci && flags.or_offline) options.way = images::Way::offline;
+  // There are no Dockerfiles to prefer.
+  if (images::makes_directories(options.backend) && flags.or_offline) options.way = images::Way::offline;
   return options;
 }
 

@@ -2,27 +2,24 @@
 #include <unistd.h>
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/json/object.hpp>
 #include <csignal>
 
-#include "cli/client/json_fields.hpp"
 #include "cli/client/run_client.hpp"
 #include "cli/client/run_stream.hpp"
 #include "cli/command.hpp"
 #include "cli/exec_live.hpp"
 #include "cli/figures.hpp"
-#include "cli/json_text.hpp"
 #include "cli/stdio.hpp"
 #include "cli/text/clean.hpp"
 #include "cli/text/print.hpp"
 #include "cli/text/units.hpp"
 #include "cloche/errors.hpp"
+#include "json/lenient_json.hpp"
+#include "json/write_json.hpp"
 
 namespace cloche::cli {
 
 namespace {
-
-namespace json = boost::json;
 
 constexpr std::size_t longest_text = 60;
 
@@ -46,16 +43,16 @@ Table run_table(const json::value& answer) {
                {"LANGUAGE"},
                {"TEXT"}});
   const auto now = wall_clock();
-  for (const json::object& run : objects_in(answer, "runs")) {
-    const std::string state = text_in(run, "state");
-    table.add({text_in(run, "run_id"),
+  for (const json::object& run : json::objects(json::find(answer, "runs"))) {
+    const std::string state = json::text(run, "state");
+    table.add({json::text(run, "run_id"),
                {state, state == "running" ? Colour::good : Colour::plain},
-               std::string(flag_in(run, "background") ? "background" : "foreground"),
-               age_text(text_in(run, "started"), now),
-               size_text(static_cast<std::uint64_t>(number_in(run, "stdout_size"))),
-               size_text(static_cast<std::uint64_t>(number_in(run, "stderr_size"))),
-               text_in(run, "language"),
-               cut_to_width(printable(text_in(run, "text")), longest_text)});
+               std::string(json::truth(run, "background") ? "background" : "foreground"),
+               age_text(json::text(run, "started"), now),
+               size_text(static_cast<std::uint64_t>(json::number(run, "stdout_size"))),
+               size_text(static_cast<std::uint64_t>(json::number(run, "stderr_size"))),
+               json::text(run, "language"),
+               cut_to_width(printable(json::text(run, "text")), longest_text)});
   }
   return table;
 }
@@ -111,9 +108,9 @@ Task<Result<std::string>> output_of(Service& service, const RunPlace& place, con
     CLOCHE_CO_TRY(const json::value answer, co_await service.get(std::move(target)));
     if (!answer.is_object())
       co_return fail(ErrorCode::protocol, "the service sent a response that is not a JSON object");
-    const std::string piece = bytes_in(answer.get_object(), "content");
+    const std::string piece = json::bytes(answer.get_object(), "content");
     all += piece;
-    if (piece.empty() || all.size() >= static_cast<std::uint64_t>(number_in(answer.get_object(), "size")))
+    if (piece.empty() || all.size() >= static_cast<std::uint64_t>(json::number(answer.get_object(), "size")))
       co_return all;
   }
 }
@@ -127,11 +124,11 @@ Task<Result<int>> show_so_far(Service& service, const RunPlace& place) {
 }
 
 Task<Result<int>> show_state(Service& service, const RunPlace& place, json::object run) {
-  if (text_in(run, "state") == "running") {
+  if (json::text(run, "state") == "running") {
     CLOCHE_CO_TRY(const std::string out, co_await output_of(service, place, "stdout"));
     CLOCHE_CO_TRY(const std::string err, co_await output_of(service, place, "stderr"));
-    put_text(run, "stdout", out);
-    put_text(run, "stderr", err);
+    put_bytes(run, "stdout", out);
+    put_bytes(run, "stderr", err);
   }
   co_return print_json(run);
 }
@@ -152,7 +149,7 @@ Task<Result<int>> show_logs(Service& service, const LogsFlags& flags) {
   if (!found->is_object()) co_return fail(ErrorCode::protocol, "the service sent a response that is not a JSON object");
   if (flags.follow) co_return co_await follow_to_end(service, place, form_of(flags.json));
   json::object run = std::move(found->get_object());
-  const bool is_running = text_in(run, "state") == "running";
+  const bool is_running = json::text(run, "state") == "running";
   if (flags.json) co_return co_await show_state(service, place, std::move(run));
   // For a run that has ended, both streams come in the order in which they were printed.
   if (is_running) co_return co_await show_so_far(service, place);

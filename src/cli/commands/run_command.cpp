@@ -18,7 +18,6 @@
 
 #include "cli/command.hpp"
 #include "cli/engine_flags.hpp"
-#include "cli/json_text.hpp"
 #include "cli/outcome_json.hpp"
 #include "cli/run_plan.hpp"
 #include "cli/stdio.hpp"
@@ -28,6 +27,7 @@
 #include "json/write_json.hpp"
 #include "library/throwing.hpp"
 #include "runner/judge/verdict.hpp"
+#include "sandbox/backend_traits.hpp"
 
 namespace cloche::cli {
 
@@ -80,17 +80,18 @@ Job make_job(const RunFlags& flags) {
   return job;
 }
 
-std::string default_image(const Job& job) {
-  const char* worker = std::getenv("SANDBOX_WORKER_IMAGE");
-  if (worker != nullptr && *worker != '\0') return worker;
-  return job.language.image.empty() ? "python:3.12-slim" : job.language.image;
+std::string default_image(const Job& job, const BackendTraits& backend) {
+  const char* given = std::getenv(std::string(backend.image_variable).c_str());
+  if (given != nullptr && *given != '\0') return given;
+  return job.language.image.empty() ? std::string(backend.usual_image) : job.language.image;
 }
 
 // The limits of whichever step needs more; before the program runs, memory is set to its own.
 SandboxSpec sandbox_spec(const RunFlags& flags, const Job& job) {
   SandboxSpec spec;
   spec.image = flags.image;
-  if (spec.image.empty() && flags.engine.backend == "docker") spec.image = default_image(job);
+  const BackendTraits& backend = traits_of(flags.engine.options().backend);
+  if (spec.image.empty() && backend.needs_image) spec.image = default_image(job, backend);
   spec.runtime = flags.runtime;
   spec.limits.memory = job.memory;
   spec.limits.cpus = flags.cpus;
@@ -233,12 +234,12 @@ void print_json(const RunReport& report) {
   if (report.compile) {
     boost::json::object compile;
     compile["outcome"] = to_json(report.compile->outcome);
-    put_text(compile, "stdout", report.compile->out);
-    put_text(compile, "stderr", report.compile->err);
+    put_bytes(compile, "stdout", report.compile->out);
+    put_bytes(compile, "stderr", report.compile->err);
     json["compile"] = std::move(compile);
   }
-  put_text(json, "stdout", report.out);
-  put_text(json, "stderr", report.err);
+  put_bytes(json, "stdout", report.out);
+  put_bytes(json, "stderr", report.err);
   json["sandbox"] = boost::json::object{{"id", report.sandbox}, {"runtime", report.runtime}};
   std::printf("%s\n", write_json(json).c_str());
 }

@@ -17,6 +17,7 @@
 
 #include "auth/tokens/token_file.hpp"
 #include "cli/command.hpp"
+#include "cli/engine_flags.hpp"
 #include "cli/text/print.hpp"
 #include "core/async/first_of.hpp"
 #include "core/async/task_group.hpp"
@@ -252,8 +253,7 @@ void add_serve_command(CLI::App& app, Action& chosen) {
                     "Also stop when stdin is closed, such as when the parent process ends");
   command->add_flag("--json", flags->json, "Print the addresses and the first token as JSON, one object per line");
   auto& over = flags->over_environment;
-  command->add_option("--backend", over["CLOCHE_BACKEND"], "Backend: oci (an OCI runtime) or docker")
-      ->check(CLI::IsMember({"oci", "docker"}));
+  command->add_option("--backend", over["CLOCHE_BACKEND"], "Backend: " + describe_backends())->check(is_backend());
   command->add_option("--instance", over["CLOCHE_INSTANCE"],
                       "Instance name; sandboxes of other instances are left alone (default: default)");
   command

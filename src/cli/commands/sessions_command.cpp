@@ -1,8 +1,6 @@
 // `cloche sessions`: lists the sessions of a running service, ends them, and copies files in and out.
 #include <unistd.h>
 
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
 #include <cstdio>
 
 #include "cli/client/run_client.hpp"
@@ -12,13 +10,12 @@
 #include "cli/figures.hpp"
 #include "cli/text/clean.hpp"
 #include "cli/text/print.hpp"
+#include "json/json.hpp"
 #include "library/throwing.hpp"
 
 namespace cloche::cli {
 
 namespace {
-
-namespace json = boost::json;
 
 struct SessionsFlags {
   ServerFlags server;

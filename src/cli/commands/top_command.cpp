@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <boost/asio/signal_set.hpp>
-#include <boost/json/object.hpp>
 #include <csignal>
 
 #include "cli/client/run_client.hpp"
@@ -13,12 +12,11 @@
 #include "cli/top/view.hpp"
 #include "core/async/event.hpp"
 #include "core/async/first_of.hpp"
+#include "json/lenient_json.hpp"
 
 namespace cloche::cli {
 
 namespace {
-
-namespace json = boost::json;
 
 struct TopFlags {
   ServerFlags server;
@@ -131,8 +129,7 @@ Task<Result<int>> top(Service& service, const TopFlags& flags) {
   if (flags.json) {
     json::object both;
     both["pools"] = answers.stats;
-    const json::value* list =
-        answers.sessions.is_object() ? answers.sessions.get_object().if_contains("sessions") : nullptr;
+    const json::value* list = json::find(answers.sessions, "sessions");
     both["sessions"] = list != nullptr ? *list : json::value();
     co_return print_json(both);
   }

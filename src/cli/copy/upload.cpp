@@ -4,18 +4,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 
-#include "cli/client/json_fields.hpp"
 #include "cli/copy/packer.hpp"
 #include "cli/copy/remote_path.hpp"
 #include "cli/stdio.hpp"
 #include "cli/text/clean.hpp"
 #include "cli/text/progress.hpp"
+#include "json/lenient_json.hpp"
 
 namespace cloche::cli {
 
@@ -90,9 +88,7 @@ Task<Result<Copied>> send(Service& service, const SessionPlace& place, Packer pa
   };
   const http::BodySink none;
   CLOCHE_CO_TRY(const http::Response response, co_await service.send(std::move(request), none, Deadline::never()));
-  boost::system::error_code failed;
-  const boost::json::value answer = boost::json::parse(response.body, failed);
-  if (failed || !answer.is_object())
+  if (!json::parse_object(response.body))
     co_return fail(ErrorCode::protocol, service.place() + " sent a response that is not JSON");
   Copied copied;
   copied.path = place.session + ":" + shown;

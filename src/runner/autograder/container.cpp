@@ -12,6 +12,7 @@
 #include "runner/judge/excerpt.hpp"
 #include "runner/judge/program_plan.hpp"
 #include "runner/judge/verdict.hpp"
+#include "wire/file_marks.hpp"
 
 namespace cloche::runner {
 
@@ -190,8 +191,8 @@ Task<Result<ExtractedFile>> Container::extract_file(std::string path, Bytes most
   const auto explained = [&](Error error) {
     if (error.code == ErrorCode::not_found) {
       error.message = "File not found in container: " + readable(path, 200);
-    } else if (error.code == ErrorCode::permission_denied && error.message.find("leads out of") != std::string::npos) {
-      return outside(path);  // a symbolic link does
+    } else if (error.code == ErrorCode::permission_denied && error.message.contains(wire::link_leads_out)) {
+      return outside(path);
     }
     return error;
   };

@@ -181,8 +181,7 @@ Result<std::string> OneShot::find_profile(const Language& language) const {
       if (auto pool = manager_->find(name)) return (*pool)->profile().name;
     }
   }
-  const bool makes_from_nothing = backend_.name() != "docker";
-  if (makes_from_nothing || !language.image.empty()) return std::string();
+  if (!backend_.needs_image() || !language.image.empty()) return std::string();
   return fail(ErrorCode::unsupported, language.title +
                                           " has no sandbox to run in; configure a profile or an image for it. " +
                                           "(allow_unsandboxed would run it on the host, but it is off.)");
@@ -208,8 +207,7 @@ Task<Result<OneShotResult>> OneShot::run_code(OneShotCode code, Deadline deadlin
   limits.cpus = code.cpus;
   limits.pids = plan.run.limits.pids;
   if (plan.compile && plan.compile->limits.pids > limits.pids) limits.pids = plan.compile->limits.pids;
-  const bool on_docker = backend_.name() == "docker";
-  std::string image = on_docker ? language.image : std::string();
+  std::string image = backend_.needs_image() ? language.image : std::string();
   std::string work_dir;
   auto opened = co_await open(std::move(image), std::move(*profile), std::move(work_dir), limits, deadline);
   if (!opened) co_return fail(std::move(opened).error());

@@ -81,7 +81,7 @@ Task<Status> compile_in(pool::Lease lease, BuildResult& result, Deadline deadlin
 
 }  // namespace
 
-Task<Result<BuildResult>> build(ProgramPlan plan, Workplace place, Deadline deadline) {
+Task<Result<BuildResult>> build(ProgramPlan plan, StepPool place, Deadline deadline) {
   BuildResult result;
   if (plan.compile && !plan.compile->limits.wall) plan.compile->limits.wall = default_compile_wall;
   CLOCHE_CO_CHECK(place.validate(plan.run.limits));

@@ -6,13 +6,13 @@
 #include <optional>
 #include <string>
 
-#include "runner/workplace.hpp"
+#include "runner/step_pool.hpp"
 
 namespace cloche::runner {
 
 struct BuiltProgram {
   ProgramPlan plan;
-  Workplace place;
+  StepPool place;
   // The work directory after compiling, as a tar stream; none where nothing was compiled, and plan.files are written.
   std::shared_ptr<const std::string> tree;
   std::shared_ptr<const std::vector<Asset>> assets;  // may be none
@@ -27,7 +27,7 @@ struct BuildResult {
 
 // An error means that no sandbox was available, or that the plan is impossible; how compiling ended is in the result. A
 // sandbox that dies is replaced once.
-Task<Result<BuildResult>> build(ProgramPlan plan, Workplace place, Deadline deadline);
+Task<Result<BuildResult>> build(ProgramPlan plan, StepPool place, Deadline deadline);
 
 // Puts the program into a lease's work directory, these files over it, and its assets into /tmp.
 Task<Status> settle_in(pool::Lease& lease, const BuiltProgram& program, const FileTree& files, Deadline deadline);

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "json/raw_json.hpp"
 #include "script/event_reader.hpp"
-#include "script/json_text.hpp"
 
 namespace {
 

@@ -10,9 +10,8 @@
 
 #include "cloche/submission.hpp"
 #include "language/language_registry.hpp"
-#include "runner/workplace.hpp"
-#include "session/runs/artifact_rules.hpp"
-#include "session/runs/artifacts.hpp"
+#include "runner/step_pool.hpp"
+#include "session/runs/run_request.hpp"
 #include "session/session.hpp"
 
 namespace cloche::session {

@@ -4,6 +4,7 @@
 
 #include "agent/files/tree/kernel_files.hpp"
 #include "core/file_error.hpp"
+#include "wire/file_marks.hpp"
 
 namespace cloche::agent {
 
@@ -110,7 +111,7 @@ Status Base::admit(int found) const {
 Error Base::error(int number) const {
   if (number == EXDEV && links_ == Links::beneath) {
     return Error{ErrorCode::permission_denied,
-                 "a symbolic link leads out of " + shown(root_) + " (links with absolute targets always do)"};
+                 std::string(wire::link_leads_out) + shown(root_) + " (links with absolute targets always do)"};
   }
   return file_error(number);
 }

@@ -7,7 +7,8 @@
 
 #include <cstdio>
 
-#include "agent/files/file_tester.hpp"
+#include "agent/files/testing/file_tester.hpp"
+#include "wire/file_marks.hpp"
 
 namespace cloche::agent::testing {
 namespace {
@@ -80,7 +81,7 @@ TEST_P(PathsTest, LinkThatLeadsOut_IsRefused) {
   };
   for (const char* path : {"up", "d/up", "parent/secret", "sly/secret", "absolute/x", "top/etc/passwd"}) {
     for (const FileOp op : {FileOp::read, FileOp::write, FileOp::stat, FileOp::list, FileOp::tar_out, FileOp::tar_in}) {
-      EXPECT_THAT(rooted(op, path), FailsSaying(ErrorCode::permission_denied, "leads out of"))
+      EXPECT_THAT(rooted(op, path), FailsSaying(ErrorCode::permission_denied, std::string(wire::link_leads_out)))
           << path << static_cast<int>(op);
     }
   }

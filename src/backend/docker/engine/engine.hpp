@@ -9,11 +9,10 @@
 #include <vector>
 
 #include "backend/docker/engine/api_version.hpp"
-#include "backend/docker/engine/json.hpp"
-#include "backend/docker/engine/target.hpp"
 #include "http/client.hpp"
 
 namespace cloche::docker {
+#include "json/lenient_json.hpp"
 
 struct Call {
   std::string method;

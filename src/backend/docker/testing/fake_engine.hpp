@@ -5,9 +5,9 @@
 #include <map>
 #include <string>
 
-#include "backend/docker/engine/json.hpp"
 #include "backend/docker/engine/options.hpp"
 #include "http/testing/scripted_server.hpp"
+#include "json/lenient_json.hpp"
 
 namespace cloche::docker::testing {
 

@@ -1,4 +1,4 @@
-#include "script/json_text.hpp"
+#include "json/raw_json.hpp"
 
 #include <boost/json/basic_parser_impl.hpp>
 #include <boost/json/parse.hpp>

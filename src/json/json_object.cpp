@@ -1,4 +1,4 @@
-#include "api/json_object.hpp"
+#include "json/json_object.hpp"
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -6,7 +6,7 @@
 
 #include "core/base64.hpp"
 
-namespace cloche::api {
+namespace cloche {
 
 Result<JsonObject> JsonObject::of(const json::value& value, std::string where) {
   if (!value.is_object()) return fail(ErrorCode::invalid_argument, where + " must be a JSON object");
@@ -113,4 +113,4 @@ Status JsonObject::finish() const {
   return {};
 }
 
-}  // namespace cloche::api
+}  // namespace cloche

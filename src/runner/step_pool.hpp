@@ -1,4 +1,4 @@
-// Workplace: where the steps of a program run: sandboxes of one profile, leased for one step each. A step never holds a
+// StepPool: where the steps of a program run: sandboxes of one profile, leased for one step each. A step never holds a
 // sandbox while it waits for another, so that steps cannot block each other.
 #pragma once
 
@@ -17,14 +17,14 @@ enum class Patience {
   wait,           // waits its turn, whatever they say
 };
 
-struct Workplace {
+struct StepPool {
   pool::Manager* manager = nullptr;
   std::string profile;
   std::string tenant;
 
   // Finds the language's own profile, or the one it names; one that the tenant may use. `not_found` lists what there is
   // for the tenant.
-  static Result<Workplace> find(pool::Manager& manager, const Language& language, std::string tenant);
+  static Result<StepPool> find(pool::Manager& manager, const Language& language, std::string tenant);
 
   const Profile& options() const;
   // Refuses what a caller asks for beyond the limits that the profile's configuration says.

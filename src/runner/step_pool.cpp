@@ -1,4 +1,4 @@
-#include "runner/workplace.hpp"
+#include "runner/step_pool.hpp"
 
 #include <fmt/format.h>
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -21,8 +21,8 @@ LimitOverrides overrides_of(const StepLimits& limits) {
 
 }  // namespace
 
-Result<Workplace> Workplace::find(pool::Manager& manager, const Language& language, std::string tenant) {
-  Workplace place;
+Result<StepPool> StepPool::find(pool::Manager& manager, const Language& language, std::string tenant) {
+  StepPool place;
   place.manager = &manager;
   place.tenant = std::move(tenant);
   for (const std::string& name : {language.name, language.profile}) {
@@ -35,9 +35,9 @@ Result<Workplace> Workplace::find(pool::Manager& manager, const Language& langua
   return fail(ErrorCode::not_found, language.title + " has no sandbox to run in: " + none.error().message);
 }
 
-const Profile& Workplace::options() const { return (*manager->find(profile))->profile(); }
+const Profile& StepPool::options() const { return (*manager->find(profile))->profile(); }
 
-Status Workplace::check_asked(const StepLimits& asked) const {
+Status StepPool::check_asked(const StepLimits& asked) const {
   const LimitOverrides& set = options().limits_set;
   const auto beyond = [&](const char* name, const auto& value, const auto& most) {
     return fail(
@@ -54,16 +54,16 @@ Status Workplace::check_asked(const StepLimits& asked) const {
   return {};
 }
 
-Status Workplace::validate(const StepLimits& limits) const {
+Status StepPool::validate(const StepLimits& limits) const {
   const auto wall = limits.wall.value_or(default_wall);
-  const auto lent = options().pool.running_timeout;
-  if (wall < lent) return {};
+  const auto most = options().pool.running_timeout;
+  if (wall < most) return {};
   return fail(ErrorCode::invalid_argument,
               fmt::format("a time limit of {} ms is longer than the running_timeout of profile '{}' ({} ms)",
-                          wall.count(), profile, lent.count()));
+                          wall.count(), profile, most.count()));
 }
 
-Task<Result<pool::Lease>> Workplace::claim(StepLimits limits, Patience patience, Deadline deadline) const {
+Task<Result<pool::Lease>> StepPool::claim(StepLimits limits, Patience patience, Deadline deadline) const {
   ClaimOptions options;
   options.tenant = tenant;
   options.limits = overrides_of(limits);

@@ -1,7 +1,6 @@
 // JsonObject: the fields of a JSON object, read with their types. Every error names the field and what is wanted.
 #pragma once
 
-#include <boost/json/value.hpp>
 #include <chrono>
 #include <map>
 #include <optional>
@@ -11,10 +10,9 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "json/json.hpp"
 
-namespace cloche::api {
-
-namespace json = boost::json;
+namespace cloche {
 
 class JsonObject {
  public:
@@ -53,4 +51,4 @@ class JsonObject {
   std::set<std::string, std::less<>> known_;
 };
 
-}  // namespace cloche::api
+}  // namespace cloche

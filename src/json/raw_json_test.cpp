@@ -1,4 +1,4 @@
-#include "script/json_text.hpp"
+#include "json/raw_json.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "backend/docker/engine/json.hpp"
+#include "json/lenient_json.hpp"
 
-namespace cloche::docker::json {
+namespace cloche::json {
 
 Result<value> parse(std::string_view text) {
   boost::json::parse_options options;
@@ -11,8 +11,18 @@ Result<value> parse(std::string_view text) {
   return parsed;
 }
 
+Result<object> parse_object(std::string_view text) {
+  CLOCHE_TRY(value parsed, parse(text));
+  if (!parsed.is_object()) return fail(ErrorCode::protocol, "not a JSON object");
+  return std::move(parsed.get_object());
+}
+
+const value* find(const object& in, std::string_view name) {
+  return in.if_contains(boost::json::string_view(name.data(), name.size()));
+}
+
 const value* find(const value& in, std::string_view name) {
-  return in.is_object() ? in.get_object().if_contains(boost::json::string_view(name.data(), name.size())) : nullptr;
+  return in.is_object() ? find(in.get_object(), name) : nullptr;
 }
 
 std::string text(const value* found) {
@@ -45,6 +55,15 @@ std::vector<std::string> texts(const value* found) {
   return result;
 }
 
+std::vector<object> objects(const value* found) {
+  std::vector<object> result;
+  if (!found || !found->is_array()) return result;
+  for (const value& item : found->get_array()) {
+    if (item.is_object()) result.push_back(item.get_object());
+  }
+  return result;
+}
+
 std::vector<std::string> names(const value* found) {
   std::vector<std::string> result;
   if (!found || !found->is_object()) return result;
@@ -62,4 +81,10 @@ std::map<std::string, std::string> text_map(const value* found) {
   return result;
 }
 
-}  // namespace cloche::docker::json
+std::string bytes(const object& in, std::string_view name) {
+  const std::string encoded = text(in, std::string(name) + "_base64");
+  if (auto decoded = decode_base64(encoded); decoded && !encoded.empty()) return std::move(*decoded);
+  return text(in, name);
+}
+
+}  // namespace cloche::json
