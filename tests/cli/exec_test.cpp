@@ -4,6 +4,7 @@
 #include <regex>
 
 #include "cli/client.hpp"
+#include "support/eventually.hpp"
 
 namespace cloche {
 namespace {
@@ -121,8 +122,12 @@ TEST_F(CliExec, InTheBackground_LogsTellOfIt) {
   Command follower(client({"logs", "demo", run, "--follow"}));
   ASSERT_TRUE(follower.wait_for("one\n"));
   // The two streams are two pipes: that one has come says nothing of the other.
-  CommandEnd so_far = run_client({"logs", "demo", run});
-  for (int i = 0; i < 100 && so_far.err.empty(); ++i) so_far = run_client({"logs", "demo", run});
+  CommandEnd so_far;
+  const auto has_both = [&] {
+    so_far = run_client({"logs", "demo", run});
+    return !so_far.err.empty();
+  };
+  EXPECT_TRUE(testing_support::eventually(has_both));
   EXPECT_EQ(so_far.out, "one\n");
   EXPECT_EQ(so_far.err, "bad\n");
   EXPECT_EQ(json_of({"logs", "demo", run}).as_object().at("stdout").as_string(), "one\n");

@@ -8,6 +8,7 @@
 #include "cli/cli.hpp"
 #include "images/debian_root.hpp"
 #include "images/mirror.hpp"
+#include "support/eventually.hpp"
 
 namespace cloche {
 namespace {
@@ -106,9 +107,7 @@ TEST_F(CliImages, Interrupted_LeavesNothing) {
     }
     return false;
   };
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (!is_at_work() && std::chrono::steady_clock::now() < deadline) ::usleep(10'000);
-  ASSERT_TRUE(is_at_work());
+  ASSERT_TRUE(testing_support::eventually(is_at_work));
   command.signal(SIGTERM);
   const CommandEnd end = command.finish();
   EXPECT_EQ(end.exit_code, 128 + SIGTERM) << end.err;

@@ -1,5 +1,5 @@
 // Late binding: environment, secrets, limits, work directory and files on a sandbox that is warm already.
-#include "pools/pools.hpp"
+#include "support/pools.hpp"
 
 namespace cloche {
 

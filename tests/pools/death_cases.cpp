@@ -7,11 +7,11 @@
 #include <fstream>
 
 #include "core/async/blocking.hpp"
-#include "pools/engine_gate.hpp"
-#include "pools/host_processes.hpp"
-#include "pools/pools.hpp"
 #include "pools/sleeper.hpp"
 #include "support/command.hpp"
+#include "support/engine_gate.hpp"
+#include "support/host_processes.hpp"
+#include "support/pools.hpp"
 
 namespace cloche {
 

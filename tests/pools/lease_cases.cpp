@@ -1,6 +1,6 @@
 // Leases: acquired, returned, destroyed, misused.
 #include "core/async/task_group.hpp"
-#include "pools/pools.hpp"
+#include "support/pools.hpp"
 
 namespace cloche {
 

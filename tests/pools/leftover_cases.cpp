@@ -10,7 +10,7 @@
 #include <iterator>
 #include <set>
 
-#include "pools/pools.hpp"
+#include "support/pools.hpp"
 
 namespace cloche {
 

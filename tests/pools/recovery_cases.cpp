@@ -9,7 +9,7 @@
 
 #include "core/fault_point.hpp"
 #include "core/ids.hpp"
-#include "pools/pools.hpp"
+#include "support/pools.hpp"
 
 namespace cloche {
 

@@ -1,5 +1,5 @@
 // What programs leave without meaning to, or in corners of their own: it is gone in the next lease, or the sandbox is.
-#include "pools/pools.hpp"
+#include "support/pools.hpp"
 
 namespace cloche {
 

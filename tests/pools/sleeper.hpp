@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "pools/pools.hpp"
+#include "support/pools.hpp"
 
 namespace cloche {
 

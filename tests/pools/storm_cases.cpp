@@ -18,9 +18,9 @@
 #include "core/async/blocking.hpp"
 #include "core/async/task_group.hpp"
 #include "core/ids.hpp"
-#include "pools/host_processes.hpp"
-#include "pools/pools.hpp"
 #include "support/command.hpp"
+#include "support/host_processes.hpp"
+#include "support/pools.hpp"
 
 namespace cloche {
 

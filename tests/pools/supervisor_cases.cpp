@@ -1,9 +1,9 @@
 // Execs whose supervisor dies, whose lease ends, or that are not read: each ends immediately, and its program with it.
 #include <signal.h>
 
-#include "pools/host_processes.hpp"
-#include "pools/pools.hpp"
 #include "pools/sleeper.hpp"
+#include "support/host_processes.hpp"
+#include "support/pools.hpp"
 
 namespace cloche {
 
@@ -18,11 +18,12 @@ POOLS(SupervisorKilled_EndsItsExecWithAnErrorAndTheProgramWithIt) {
     for (const char* zygote : {"", "python"}) {
       const auto exec = co_await start_sleeper(lease, zygote);
       // A zygote's run can be there before its supervisor has its name.
-      auto supervisors = supervisors_of(target(), lease->id().value);
-      for (int i = 0; i < 1000 && supervisors.empty(); ++i) {
-        co_await pause_for(10ms);
+      std::vector<pid_t> supervisors;
+      std::function<bool()> are_there = [&] {
         supervisors = supervisors_of(target(), lease->id().value);
-      }
+        return !supervisors.empty();
+      };
+      co_await eventually("the exec has a supervisor", std::move(are_there));
       EXPECT_GE(supervisors.size(), 1u);  // the zygote's spare has one, too, and a run that finds it dead has another
       for (const pid_t pid : supervisors) ::kill(pid, SIGKILL);
       const Error error = co_await end_of(*exec);

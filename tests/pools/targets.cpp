@@ -1,5 +1,5 @@
 // Every case of the pools, over every backend and runtime.
-#include "pools/pools.hpp"
+#include "support/pools.hpp"
 
 namespace cloche {
 

@@ -6,6 +6,8 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "support/eventually.hpp"
+
 namespace cloche {
 
 namespace json = boost::json;
@@ -287,11 +289,12 @@ TEST_P(RunApi, PlainClientThatGoes_TakesTheRunAlong) {
     request.target = "/bash";
     request.body = R"({"command": "exec sleep 1234", "session_id": "s1"})";
     request.fields.emplace_back("Content-Type", "application/json");
-    const auto gone = co_await client_->send(std::move(request), Deadline::after(1s));
+    const auto gone = co_await client_->send(std::move(request), Deadline::after(3s));
     EXPECT_FALSE(gone);
     std::string state = "running";
     std::string last;
-    for (int tries = 0; tries < 100 && state != "ended"; ++tries) {
+    const Deadline patience = Deadline::after(testing_support::patience);
+    while (state != "ended" && !patience.passed()) {
       const auto list = co_await call("GET", runs());
       const auto& run = list.body.at("runs").as_array().back();
       state = std::string(run.at("state").as_string());
@@ -315,7 +318,8 @@ TEST_P(RunApi, BackgroundRun_GoesOnAlone_AndIsReadSignalledAndRemoved) {
     EXPECT_EQ(started.status, 202u) << json::serialize(started.body);
     const std::string run = "/" + started.text("run_id");
     Answered output;
-    for (int tries = 0; tries < 100 && output.text("content").empty(); ++tries) {
+    const Deadline patience = Deadline::after(testing_support::patience);
+    while (output.text("content").empty() && !patience.passed()) {
       output = co_await call("GET", runs(run + "/output?stream=stdout"));
       if (output.text("content").empty()) co_await pause_for(20ms);
     }

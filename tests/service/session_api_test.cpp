@@ -4,9 +4,10 @@
 #include <boost/json.hpp>
 
 #include "core/async/task_group.hpp"
-#include "pools/engine_gate.hpp"
-#include "pools/host_processes.hpp"
 #include "service/service_auth.hpp"
+#include "support/engine_gate.hpp"
+#include "support/eventually.hpp"
+#include "support/host_processes.hpp"
 
 namespace cloche {
 
@@ -200,10 +201,11 @@ TEST_P(SessionApi, EngineThatGoesAwayMidRequest_GivesATypedErrorAndIsNamedByRead
     EXPECT_EQ(made.status, 200u) << json::serialize(made.body);
     TaskGroup beside(io_.get_executor());
     beside.spawn("engine goes", [&]() -> Task<> {
-      co_await pause_for(300ms);
+      const Deadline patience = Deadline::after(testing_support::patience);
+      while (testing_support::process_with("104729") == 0 && !patience.passed()) co_await pause_for(20ms);
       gate.shut();
     });
-    auto cut = co_await call_as(acme_, "POST", "/bash", R"json({"session_id": "s1", "command": "sleep 100"})json");
+    auto cut = co_await call_as(acme_, "POST", "/bash", R"json({"session_id": "s1", "command": "sleep 104729"})json");
     EXPECT_EQ(cut.status, 410u) << json::serialize(cut.body);
     EXPECT_EQ(code_of(cut), "sandbox_lost");
     co_await beside.join();

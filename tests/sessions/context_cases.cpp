@@ -2,9 +2,9 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
 #include "core/clock.hpp"
-#include "pools/pools.hpp"
 #include "session/contexts.hpp"
 #include "session/store.hpp"
+#include "support/pools.hpp"
 
 namespace cloche {
 

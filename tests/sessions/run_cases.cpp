@@ -3,10 +3,10 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
 #include "core/clock.hpp"
-#include "pools/pools.hpp"
 #include "session/runs/run_directory.hpp"
 #include "session/runs/runs.hpp"
 #include "session/store.hpp"
+#include "support/pools.hpp"
 
 namespace cloche {
 

@@ -5,9 +5,9 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
 #include "core/clock.hpp"
-#include "pools/host_processes.hpp"
-#include "pools/pools.hpp"
 #include "session/store.hpp"
+#include "support/host_processes.hpp"
+#include "support/pools.hpp"
 
 namespace cloche {
 

@@ -3,10 +3,10 @@
 #include "core/async/guarded.hpp"
 #include "core/clock.hpp"
 #include "core/fault_point.hpp"
-#include "pools/pools.hpp"
 #include "session/contexts.hpp"
 #include "session/runs/runs.hpp"
 #include "session/store.hpp"
+#include "support/pools.hpp"
 
 namespace cloche {
 

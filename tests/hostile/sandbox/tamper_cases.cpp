@@ -8,7 +8,6 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <filesystem>
 #include <fstream>
 #include <functional>
 
@@ -16,33 +15,19 @@
 #include "core/unique_fd.hpp"
 #include "hostile/sandbox/attack.hpp"
 #include "hostile/sandbox/stage.hpp"
+#include "support/host_processes.hpp"
 #include "support/missing.hpp"
 
 namespace cloche::hostile {
 
-namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using testing::HasSubstr;
+using testing_support::process_with;
 using testing_support::Target;
 
 namespace {
 
 enum class Agent { as_it_is, unsealed };
-
-// The process of this host whose arguments contain these words; 0: none.
-pid_t process_with(const std::string& words) {
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    const std::string pid = entry.path().filename();
-    if (pid.find_first_not_of("0123456789") != pid.npos || std::stoi(pid) == ::getpid()) continue;
-    std::ifstream file(entry.path() / "cmdline");
-    // Read at once: a process that ends meanwhile is an error, which a stream's iterator throws.
-    std::string arguments(1 << 20, '\0');
-    file.read(arguments.data(), static_cast<std::streamsize>(arguments.size()));
-    arguments.resize(static_cast<std::size_t>(file.gcount()));
-    if (arguments.find(words) != arguments.npos) return std::stoi(pid);
-  }
-  return 0;
-}
 
 // Writes a byte of its program's code, the same as it was: the page is the process's own from then on.
 void write_code_of(pid_t pid) {

@@ -19,6 +19,9 @@ std::vector<pid_t> processes_of(const Target& target, const std::string& sandbox
 // Process 1, the agent; on gVisor the kernel in which it lives. -1 when it is gone.
 pid_t first_process_of(const Target& target, const std::string& sandbox_id);
 
+// The process whose arguments contain these words; 0: none.
+pid_t process_with(const std::string& words);
+
 // The supervisors of running execs. On gVisor the host does not see them.
 std::vector<pid_t> supervisors_of(const Target& target, const std::string& sandbox_id);
 

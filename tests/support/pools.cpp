@@ -1,6 +1,7 @@
-#include "pools/pools.hpp"
+#include "support/pools.hpp"
 
 #include "core/ids.hpp"
+#include "support/eventually.hpp"
 
 namespace cloche {
 
@@ -108,8 +109,8 @@ Task<std::string> shell(pool::Lease& lease, std::string line) {
 }
 
 Task<> eventually(std::string what, std::function<bool()> is_true) {
-  const Deadline patience = Deadline::after(60s);
-  while (!is_true() && !patience.passed()) co_await pause_for(20ms);
+  const Deadline end = Deadline::after(testing_support::patience);
+  while (!is_true() && !end.passed()) co_await pause_for(20ms);
   EXPECT_TRUE(is_true()) << "never: " << what;
 }
 

@@ -1,4 +1,4 @@
-#include "pools/host_processes.hpp"
+#include "support/host_processes.hpp"
 
 #include <unistd.h>
 
@@ -81,6 +81,13 @@ pid_t first_process_of(const Target& target, const std::string& sandbox_id) {
       return pid;
   }
   return -1;
+}
+
+pid_t process_with(const std::string& words) {
+  for (const pid_t pid : all_processes()) {
+    if (pid != ::getpid() && read_proc(pid, "cmdline").find(words) != std::string::npos) return pid;
+  }
+  return 0;
 }
 
 std::vector<pid_t> supervisors_of(const Target& target, const std::string& sandbox_id) {

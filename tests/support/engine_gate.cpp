@@ -1,4 +1,4 @@
-#include "pools/engine_gate.hpp"
+#include "support/engine_gate.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
