@@ -15,7 +15,7 @@ Task<std::string> read_line(cloche::async::Exec& exec) {
   std::string line;
   while (!line.ends_with('\n')) {
     auto piece = co_await exec.next();
-    const auto* output = std::get_if<cloche::async::Output>(&piece);
+    const auto* output = std::get_if<cloche::Output>(&piece);
     if (output == nullptr) break;
     line += output->bytes;
   }

@@ -21,6 +21,7 @@
 #include "cloche/exec.hpp"
 #include "cloche/files.hpp"
 #include "cloche/outcome.hpp"
+#include "cloche/output.hpp"
 #include "cloche/script.hpp"
 #include "cloche/spec.hpp"
 #include "cloche/visibility.hpp"
@@ -31,13 +32,8 @@ namespace cloche::async {
 template <class T = void>
 using Task = boost::asio::awaitable<T>;
 
-/// Bytes that a program wrote to stdout, stderr or its event descriptor.
-struct Output {
-  /// Stdout, stderr or the event descriptor.
-  enum class Source { out, err, event };
-  Source source = Source::out;  ///< Where the bytes were written to.
-  std::string bytes;  ///< The bytes as they arrived. A piece may end anywhere, even in the middle of a character.
-};
+using cloche::Output;     ///< See cloche/output.hpp.
+using cloche::RunResult;  ///< See cloche/output.hpp.
 
 /// One running program. Destroying the object stops the program, unless it runs in the background.
 class CLOCHE_API Exec {
@@ -67,14 +63,6 @@ class CLOCHE_API Exec {
 
  private:
   std::unique_ptr<Impl> impl_;
-};
-
-/// How a program ended and what it printed. Each output has at most ExecSpec::keep_output bytes.
-struct RunResult {
-  Outcome outcome;     ///< How the program ended.
-  std::string out;     ///< What it wrote to stdout.
-  std::string err;     ///< What it wrote to stderr.
-  std::string events;  ///< What it wrote to its event descriptor; see ExecSpec::events.
 };
 
 /// A program that is running, or has run, in the background.

@@ -16,18 +16,14 @@
 #include <variant>
 #include <vector>
 
+#include "cloche/output.hpp"
 #include "cloche/sandbox.hpp"
 #include "cloche/visibility.hpp"
 
 namespace cloche {
 
-/// Bytes that a program wrote to stdout, stderr or its event descriptor.
-struct ProcessOutput {
-  /// Stdout, stderr or the event descriptor.
-  enum class Source { out, err, event };
-  Source source = Source::out;  ///< Where the bytes were written to.
-  std::string bytes;  ///< The bytes as they arrived. A piece may end anywhere, even in the middle of a character.
-};
+/// Another name of Output.
+using ProcessOutput = Output;
 
 /// One running program. Destroying the object stops the program, unless it runs in the background. It must not outlive
 /// its sandbox.
@@ -40,7 +36,7 @@ class CLOCHE_API Process {
   static Process attach(Sandbox& sandbox, std::uint64_t background_id);
 
   /// Waits for the next output or the outcome. Nothing follows the outcome.
-  std::variant<ProcessOutput, Outcome> next();
+  std::variant<Output, Outcome> next();
   /// Waits for the end. The result contains the output that next() has not returned yet.
   RunResult wait();
   /// Sends input to a program started with Stdin::stream. Returns when all of it was sent; waits while the program does

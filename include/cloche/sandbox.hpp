@@ -20,19 +20,12 @@
 #include "cloche/exec.hpp"
 #include "cloche/files.hpp"
 #include "cloche/outcome.hpp"
+#include "cloche/output.hpp"
 #include "cloche/script.hpp"
 #include "cloche/spec.hpp"
 #include "cloche/visibility.hpp"
 
 namespace cloche {
-
-/// How a program ended and what it printed. Each output has at most ExecSpec::keep_output bytes.
-struct RunResult {
-  Outcome outcome;     ///< How the program ended.
-  std::string out;     ///< What it wrote to stdout.
-  std::string err;     ///< What it wrote to stderr.
-  std::string events;  ///< What it wrote to its event descriptor; see ExecSpec::events.
-};
 
 /// Callbacks for output of a running program. They are called on the engine's thread and must return quickly.
 struct OutputListener {

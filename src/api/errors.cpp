@@ -84,4 +84,11 @@ Task<> answer_error(http::Exchange& exchange, const Error& error) {
   [[maybe_unused]] auto sent = co_await exchange.respond(answer.status, std::move(fields), std::move(body.text));
 }
 
+Task<Status> answer_refusal(http::Exchange& exchange, unsigned status, std::string code, std::string message) {
+  http::ErrorBody body = error_body(status, code, message, exchange.request_id());
+  http::Fields fields;
+  fields.emplace_back("Content-Type", body.content_type);
+  co_return co_await exchange.respond(status, std::move(fields), std::move(body.text));
+}
+
 }  // namespace cloche::api

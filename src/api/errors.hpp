@@ -31,5 +31,7 @@ http::ErrorBody error_body_of_server(unsigned status, std::string_view why, std:
 void log_failure(const http::Exchange& exchange, const Error& error);
 
 Task<> answer_error(http::Exchange& exchange, const Error& error);
+// An error in the usual form, with a code of its own.
+Task<Status> answer_refusal(http::Exchange& exchange, unsigned status, std::string code, std::string message);
 
 }  // namespace cloche::api

@@ -43,7 +43,7 @@ std::optional<Revoked> SessionAuthCheck::check() {
   } else if (principal.error().reason != auth::Reason::unavailable) {
     out = Revoked{code_of(principal.error().reason), principal.error().message};
   } else {
-    if (!unreadable_until_) unreadable_until_ = Deadline::after(unreadable_patience);
+    if (!unreadable_until_) unreadable_until_ = Deadline::after(unreadable_timeout);
     if (unreadable_until_->passed()) out = Revoked{"unavailable", principal.error().message};
   }
   if (out) log::info("request {}: caller no longer authorized: {}", call_.exchange.request_id(), out->message);

@@ -23,7 +23,7 @@ class SessionAuthCheck {
   static constexpr std::chrono::seconds check_interval{2};
   // While the token file cannot be read, new callers are rejected; responses that have begun may continue for this
   // time.
-  static constexpr std::chrono::seconds unreadable_patience{30};
+  static constexpr std::chrono::seconds unreadable_timeout{30};
 
   // The call outlives it.
   explicit SessionAuthCheck(const Call& call);

@@ -4,25 +4,25 @@
 
 namespace cloche {
 
-void CallOutput::take(ContextOutput piece) {
-  Lane& lane = piece.source == ContextOutput::Source::err ? err_ : out_;
+void CallOutput::take(Output piece) {
+  Lane& lane = piece.stream == Stream::err ? err_ : out_;
   lane.produced += piece.bytes.size();
-  const std::size_t room = caps_.keep_output.count - lane.kept.size();
+  const std::uint64_t room = caps_.keep_output.count - lane.passed;
   if (room == 0 || piece.bytes.empty()) return;
   if (piece.bytes.size() > room) piece.bytes.resize(room);
-  lane.kept += piece.bytes;
-  if (listener_) listener_(piece);
+  lane.passed += piece.bytes.size();
+  if (sink_) {
+    sink_(std::move(piece));
+  } else {
+    lane.kept += piece.bytes;
+  }
 }
 
 bool CallOutput::over_limit() const { return std::max(out_.produced, err_.produced) > caps_.stop_output.count; }
 
-OutputTotals CallOutput::totals_of(const Lane& lane) const {
-  return {Bytes{lane.produced}, Bytes{lane.produced - lane.kept.size()}};
-}
-
 void CallOutput::move_into(CallResult& result) {
-  result.out_totals = totals_of(out_);
-  result.err_totals = totals_of(err_);
+  result.out_totals = out_.totals();
+  result.err_totals = err_.totals();
   result.out = std::move(out_.kept);
   result.err = std::move(err_.kept);
 }

@@ -2,16 +2,16 @@
 #pragma once
 
 #include "context/call_result.hpp"
+#include "sandbox/exec.hpp"
 
 namespace cloche {
 
 class CallOutput {
  public:
-  CallOutput(ContextCaps caps, ContextListener listener) : caps_(caps), listener_(std::move(listener)) {}
+  // Output within the cap goes to the sink, or into the result where there is none.
+  CallOutput(ContextCaps caps, OutputSink sink) : caps_(caps), sink_(std::move(sink)) {}
 
-  void take(ContextOutput piece);
-  // There is no listener any more.
-  void mute() { listener_ = nullptr; }
+  void take(Output piece);
   // One of the two printed more than a call may.
   bool over_limit() const;
   // Hands over what was kept.
@@ -21,12 +21,13 @@ class CallOutput {
   struct Lane {
     std::string kept;
     std::uint64_t produced = 0;
+    std::uint64_t passed = 0;  // within the cap
+
+    OutputTotals totals() const { return {Bytes{produced}, Bytes{produced - passed}}; }
   };
 
-  OutputTotals totals_of(const Lane& lane) const;
-
   ContextCaps caps_;
-  ContextListener listener_;
+  OutputSink sink_;
   Lane out_;
   Lane err_;
 };

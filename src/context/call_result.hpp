@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,6 +47,7 @@ struct CallResult {
   ContextState state = ContextState::kept;
   bool fresh = false;  // the interpreter was restarted for this call because the previous one was lost
   std::chrono::microseconds wall{};
+  // What it printed, where the caller has no sink for it.
   std::string out;
   std::string err;
   OutputTotals out_totals;
@@ -57,13 +57,5 @@ struct CallResult {
 
   bool truncated() const { return out_totals.dropped.count > 0 || err_totals.dropped.count > 0; }
 };
-
-// A piece of what a call printed.
-struct ContextOutput {
-  enum class Source { out, err } source = Source::out;
-  std::string bytes;
-};
-// Called with each piece of output as it comes, within the cap on what is kept.
-using ContextListener = std::function<void(const ContextOutput&)>;
 
 }  // namespace cloche

@@ -6,15 +6,15 @@ namespace cloche {
 
 namespace {
 
-constexpr std::chrono::seconds start_patience{30};
+constexpr std::chrono::seconds start_timeout{30};
 // A killed interpreter's tree is gone in well under this, or the sandbox itself has a problem.
-constexpr std::chrono::seconds kill_patience{15};
+constexpr std::chrono::seconds kill_timeout{15};
 // A call that does nothing takes as long as the sandbox is slow.
-constexpr std::chrono::seconds nothing_patience{5};
+constexpr std::chrono::seconds nothing_timeout{5};
 // How long after its limit the driver may take to read a request. It reads at once unless the sandbox is at its limits.
-constexpr std::chrono::seconds request_patience{10};
+constexpr std::chrono::seconds request_timeout{10};
 // A shell's successor starts in a few milliseconds, where the sandbox is not at its limits.
-constexpr std::chrono::seconds leaving_patience{10};
+constexpr std::chrono::seconds leaving_timeout{10};
 constexpr std::size_t error_excerpt = 2000;
 
 std::string describe(const Outcome& outcome) {
@@ -77,7 +77,7 @@ Task<> CallRunner::shut_down() {
 }
 
 Task<Status> CallRunner::launch() {
-  const Deadline deadline = Deadline::after(start_patience);
+  const Deadline deadline = Deadline::after(start_timeout);
   Error error{ErrorCode::internal, "missing interpreter"};
   auto programs = dialect_->programs();
   for (ExecSpec& program : programs) {
@@ -107,7 +107,7 @@ Task<Status> CallRunner::launch(ExecSpec program, Deadline deadline) {
     while (auto item = fresh->take()) {
       if (const auto* event = std::get_if<DriverEvent>(&*item)) {
         if (const auto* ready = std::get_if<DriverReady>(event)) fresh->pid = ready->pid;
-      } else if (const auto& output = std::get<ContextOutput>(*item); err.size() < error_excerpt) {
+      } else if (const auto& output = std::get<Output>(*item); err.size() < error_excerpt) {
         err += output.bytes.substr(0, error_excerpt);
       }
     }
@@ -142,7 +142,7 @@ Task<Result<CoreResult>> CallRunner::perform(CoreCall& call) {
   CoreResult result;
   Bytes late;
   while (auto item = interpreter_ ? interpreter_->take() : std::nullopt) {
-    if (const auto* output = std::get_if<ContextOutput>(&*item)) late.count += output->bytes.size();
+    if (const auto* output = std::get_if<Output>(&*item)) late.count += output->bytes.size();
   }
   if (interpreter_ && interpreter_->ended()) note_loss(result);
   if (!interpreter_) {
@@ -181,13 +181,13 @@ struct CallRunner::Conversation {
   }
 
   void take(Interpreter& interpreter, Interpreter::Item& item) {
-    if (auto* piece = std::get_if<ContextOutput>(&item)) return output.take(std::move(*piece));
+    if (auto* piece = std::get_if<Output>(&item)) return output.take(std::move(*piece));
     auto& event = std::get<DriverEvent>(item);
     if (auto* begin = std::get_if<DriverBegin>(&event); begin != nullptr && begin->id == id) {
       interpreter.begin = std::move(begin->rest);
     } else if (const auto* leaving = std::get_if<DriverLeaving>(&event); leaving != nullptr && leaving->id == id) {
       interpreter.leaving = true;
-      next = Deadline::after(leaving_patience);
+      next = Deadline::after(leaving_timeout);
     } else if (auto* over = std::get_if<DriverEnd>(&event); over != nullptr && over->id == id) {
       end = std::move(*over);
     }
@@ -196,18 +196,21 @@ struct CallRunner::Conversation {
 
 Task<> CallRunner::converse(CoreCall& call, CoreResult& result) {
   const auto begun = std::chrono::steady_clock::now();
-  ContextListener listener = [&call](const ContextOutput& piece) {
-    if (!call.abandoned && call.listener) call.listener(piece);
-  };
+  OutputSink sink;
+  if (call.sink) {
+    sink = [&call](Output piece) {
+      if (!call.abandoned) call.sink(std::move(piece));
+    };
+  }
   Conversation conversation{.id = random_hex(8),
-                            .output = CallOutput(call.caps, std::move(listener)),
+                            .output = CallOutput(call.caps, std::move(sink)),
                             .next = Deadline::at(begun + call.wall_limit),
                             .cut = std::nullopt,
                             .end = std::nullopt};
   interpreter_->begin.clear();
   interpreter_->leaving = false;
   std::string request = call.request(conversation.id, *interpreter_);
-  const Deadline taken_by = Deadline::after(call.wall_limit + request_patience);
+  const Deadline taken_by = Deadline::after(call.wall_limit + request_timeout);
   auto sent = co_await interpreter_->exec().write_stdin(std::move(request), taken_by);
   // After half a request nothing sensible can follow.
   if (sent) co_await listen(call, conversation);
@@ -259,12 +262,12 @@ Task<bool> CallRunner::settle(CallOutput& output) {
   const std::string id = random_hex(8);
   std::string request = dialect_->nothing_request(id);
   if (request.empty()) co_return true;
-  const Deadline deadline = Deadline::after(nothing_patience);
+  const Deadline deadline = Deadline::after(nothing_timeout);
   auto sent = co_await interpreter_->exec().write_stdin(std::move(request), deadline);
   if (!sent) co_return false;
   while (!interpreter_->ended() && !deadline.passed()) {
     while (auto item = interpreter_->take()) {
-      if (auto* piece = std::get_if<ContextOutput>(&*item)) {
+      if (auto* piece = std::get_if<Output>(&*item)) {
         output.take(std::move(*piece));
       } else if (const auto* over = std::get_if<DriverEnd>(&std::get<DriverEvent>(*item))) {
         if (over->id == id) co_return true;
@@ -277,10 +280,10 @@ Task<bool> CallRunner::settle(CallOutput& output) {
 
 Task<> CallRunner::force_end(CoreResult& result, CallOutput& output) {
   interpreter_->exec().stop();
-  const Deadline deadline = Deadline::after(kill_patience);
+  const Deadline deadline = Deadline::after(kill_timeout);
   while (!interpreter_->ended() && !deadline.passed()) {
     while (auto item = interpreter_->take()) {
-      if (auto* piece = std::get_if<ContextOutput>(&*item)) output.take(std::move(*piece));
+      if (auto* piece = std::get_if<Output>(&*item)) output.take(std::move(*piece));
     }
     if (!interpreter_->ended()) co_await wake_->wait(deadline);
   }

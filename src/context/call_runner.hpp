@@ -18,7 +18,7 @@ struct CoreCall {
   std::function<std::string(const std::string& id, const Interpreter& interpreter)> request;
   std::chrono::milliseconds wall_limit{};
   ContextCaps caps;
-  ContextListener listener;
+  OutputSink sink;         // empty: output is in the result
   bool abandoned = false;  // its caller is gone: it is interrupted
 };
 

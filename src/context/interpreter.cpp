@@ -36,16 +36,12 @@ Task<Status> Interpreter::read_to_end(std::shared_ptr<Interpreter> self) {
     } else if (auto* outcome = std::get_if<Outcome>(&*piece)) {
       self->ended_ = std::move(*outcome);
     } else {
-      auto& output = std::get<ExecOutput>(*piece);
-      if (output.source == ExecOutput::Source::event) {
+      auto& output = std::get<Output>(*piece);
+      if (output.stream == Stream::event) {
         self->take_events(output.bytes);
       } else {
-        const bool is_err = output.source == ExecOutput::Source::err;
         const std::size_t size = output.bytes.size();
-        ContextOutput printed;
-        printed.source = is_err ? ContextOutput::Source::err : ContextOutput::Source::out;
-        printed.bytes = std::move(output.bytes);
-        self->put(std::move(printed), size);
+        self->put(std::move(output), size);
       }
     }
     self->wake_->notify();

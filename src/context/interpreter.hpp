@@ -24,7 +24,7 @@ class Interpreter {
   // not read has to wait. Keeps `self` alive; its owner cancels and joins it.
   static Task<> pump(std::shared_ptr<Interpreter> self);
 
-  using Item = std::variant<ContextOutput, DriverEvent>;
+  using Item = std::variant<Output, DriverEvent>;
   std::optional<Item> take();
   bool has_more() const { return !inbox_.empty(); }
   bool runs() const { return !ended_ && breach_.empty(); }

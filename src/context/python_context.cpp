@@ -94,13 +94,13 @@ Task<Result<std::unique_ptr<PythonContext>>> PythonContext::open(LiveSandbox& sa
   co_return context;
 }
 
-Task<Result<CellResult>> PythonContext::execute(CellRequest request, ContextListener listener, Deadline deadline) {
+Task<Result<CellResult>> PythonContext::execute(CellRequest request, OutputSink sink, Deadline deadline) {
   if (auto valid = validate(request); !valid) co_return fail(std::move(valid).error());
   const std::string prefix = figures_ + std::to_string(++cells_) + "-";
   CoreCall call;
   call.wall_limit = request.wall_limit;
   call.caps = request.caps;
-  call.listener = std::move(listener);
+  call.sink = std::move(sink);
   call.request = [cell = std::move(request), prefix](const std::string& id, const Interpreter& interpreter) {
     CellFrame frame;
     frame.id = id;

@@ -39,8 +39,7 @@ class PythonContext {
   // Runs a cell, after those that were asked for before. The deadline is the caller's own, over the cell's limit and
   // the time it waits for its turn: when it passes, or the caller is cancelled, the cell is interrupted and the answer
   // is a timeout error.
-  Task<Result<CellResult>> execute(CellRequest request, ContextListener listener,
-                                   Deadline deadline = Deadline::never());
+  Task<Result<CellResult>> execute(CellRequest request, OutputSink sink, Deadline deadline = Deadline::never());
 
   // A new interpreter, in its turn; the former one ends.
   Task<Status> restart(Deadline deadline) { return core_.restart(deadline); }

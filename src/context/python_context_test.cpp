@@ -3,7 +3,7 @@
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
-#include "context/context_fixture.hpp"
+#include "context/testing/context_fixture.hpp"
 #include "core/async/task_group.hpp"
 
 namespace cloche {
@@ -42,7 +42,7 @@ class PythonContextTest : public ContextFixture {
   }
 
   static Task<CellResult> run(PythonContext& python, CellRequest request) {
-    ContextListener nobody;
+    OutputSink nobody;
     auto ran = co_await python.execute(std::move(request), std::move(nobody), Deadline::after(60s));
     EXPECT_TRUE(ran) << ran.error().message;
     co_return ran ? std::move(*ran) : CellResult{};
@@ -74,8 +74,12 @@ TEST_F(PythonContextTest, CellsInARow_FindWhatEarlierOnesLeft) {
 
 TEST_F(PythonContextTest, PrintedOutput_ComesApartAsItIsPrintedAndNeverAsProtocol) {
   with_python([](LiveSandbox&, PythonContext& python) -> Task<> {
-    std::vector<std::pair<ContextOutput::Source, std::string>> pieces;
-    ContextListener listener = [&](const ContextOutput& piece) { pieces.emplace_back(piece.source, piece.bytes); };
+    std::vector<Output> pieces;
+    RunResult printed;
+    OutputSink sink = [&](const Output& piece) {
+      pieces.push_back(piece);
+      printed.add(piece);
+    };
     CellRequest request = cell(
         "import os, sys, subprocess, time\n"
         "print('end 0123 {}\\0ready 7\\0')\n"
@@ -84,17 +88,17 @@ TEST_F(PythonContextTest, PrintedOutput_ComesApartAsItIsPrintedAndNeverAsProtoco
         "os.write(1, b'\\xff\\0raw\\n')\n"
         "subprocess.run(['sh', '-c', 'echo child; echo forged >&3; ls /proc/self/fd | wc -l; echo $CLOCHE_EVENT_FD'])\n"
         "print('no end', end='')\n");
-    auto ran = co_await python.execute(std::move(request), std::move(listener));
+    auto ran = co_await python.execute(std::move(request), std::move(sink));
     EXPECT_TRUE(ran) << ran.error().message;
     if (!ran) co_return;
     EXPECT_EQ(ran->ending, ContextEnding::ok);
-    EXPECT_THAT(ran->out, HasSubstr(std::string("end 0123 {}\0ready 7\0\n", 21)));
-    EXPECT_THAT(ran->out, HasSubstr(std::string("\xff\0raw\nchild\n", 12)));
-    EXPECT_TRUE(ran->out.ends_with("\nno end")) << ran->out;
-    EXPECT_TRUE(ran->err.starts_with("to stderr\n")) << ran->err;
+    EXPECT_THAT(printed.out, HasSubstr(std::string("end 0123 {}\0ready 7\0\n", 21)));
+    EXPECT_THAT(printed.out, HasSubstr(std::string("\xff\0raw\nchild\n", 12)));
+    EXPECT_TRUE(printed.out.ends_with("\nno end")) << printed.out;
+    EXPECT_TRUE(printed.err.starts_with("to stderr\n")) << printed.err;
     EXPECT_GE(pieces.size(), 3u);
-    EXPECT_EQ(pieces.front().first, ContextOutput::Source::out);
-    EXPECT_THAT(pieces.front().second, Not(HasSubstr("raw"))) << "a piece is told when it is printed";
+    EXPECT_EQ(pieces.front().stream, Stream::out);
+    EXPECT_THAT(pieces.front().bytes, Not(HasSubstr("raw"))) << "a piece is told when it is printed";
   });
 }
 
@@ -317,7 +321,7 @@ TEST_F(PythonContextTest, CallsBesideEachOther_GoInOrderAndWaitNoLongerThanTheyM
     };
     const auto impatient = [&]() -> Task<> {
       CellRequest request = cell("x.append('never')");
-      ContextListener nobody;
+      OutputSink nobody;
       auto ran = co_await python.execute(std::move(request), std::move(nobody), Deadline::after(100ms));
       EXPECT_FALSE(ran);
       if (!ran) {
@@ -343,7 +347,7 @@ TEST_F(PythonContextTest, CallerThatGoesAway_LeavesTheContextUsable) {
       TaskGroup callers(executor);
       callers.spawn("caller", [&]() -> Task<> {
         CellRequest request = cell(code);
-        ContextListener listener = [&](const ContextOutput&) {
+        OutputSink listener = [&](const Output&) {
           on = true;
           printed.notify();
         };
@@ -357,7 +361,7 @@ TEST_F(PythonContextTest, CallerThatGoesAway_LeavesTheContextUsable) {
     }
     // A deadline of the caller's own does the same.
     CellRequest request = cell("x = 2\nwhile True: pass");
-    ContextListener nobody;
+    OutputSink nobody;
     auto late = co_await python.execute(std::move(request), std::move(nobody), Deadline::after(300ms));
     EXPECT_FALSE(late);
     const auto after = co_await run(python, "x");
@@ -466,7 +470,7 @@ TEST_F(PythonContextTest, ClosedContextAndLostSandbox_AreErrors) {
     co_await (*opened)->close();
     EXPECT_FALSE((*opened)->alive());
     CellRequest request = cell("1");
-    ContextListener nobody;
+    OutputSink nobody;
     auto closed = co_await (*opened)->execute(std::move(request), std::move(nobody));
     EXPECT_FALSE(closed);
     nowhere.interpreter = "no-such-python";
@@ -484,7 +488,7 @@ TEST_F(PythonContextTest, ClosedContextAndLostSandbox_AreErrors) {
     if (!living) co_return;
     sandbox.cut_off({ErrorCode::sandbox_lost, "cut by the test"});
     CellRequest more = cell("1");
-    ContextListener still_nobody;
+    OutputSink still_nobody;
     auto lost = co_await (*living)->execute(std::move(more), std::move(still_nobody));
     EXPECT_FALSE(lost);
     if (!lost) {

@@ -1,7 +1,7 @@
 // Plain Python scripts in a sandbox of the fake backend, with the real matplotlib.
 #include "context/script_start.hpp"
 
-#include "context/context_fixture.hpp"
+#include "context/testing/context_fixture.hpp"
 
 namespace cloche {
 namespace {

@@ -20,7 +20,7 @@ constexpr int leave_signal = 39;
 constexpr int no_signal = 0;
 // One look takes milliseconds, and seconds in a gVisor without cpu.
 constexpr std::chrono::seconds sweep_limit{20};
-constexpr std::chrono::seconds input_patience{30};
+constexpr std::chrono::seconds input_timeout{30};
 
 ExecSpec bash(ExecSpec spec) {
   spec.argv = {"bash", "--norc", "--noprofile", "-c", bash_driver_script, "bash"};
@@ -145,7 +145,7 @@ class ShellContext::InputFile {
     WriteOptions options;
     options.mode = 0600;
     FilePath place(path_);
-    const Deadline deadline = Deadline::after(input_patience);
+    const Deadline deadline = Deadline::after(input_timeout);
     auto written = co_await files.write(std::move(place), std::move(input), options, deadline);
     if (!written) co_return fail(std::move(written).error().at("write the command's input"));
     co_return Status{};
@@ -161,7 +161,7 @@ class ShellContext::InputFile {
   static Task<Status> remove(LiveSandbox& sandbox, std::string path) {
     auto files = sandbox.files();
     FilePath place(std::move(path));
-    const Deadline deadline = Deadline::after(input_patience);
+    const Deadline deadline = Deadline::after(input_timeout);
     auto removed = co_await files.remove(std::move(place), Recursion::none, Missing::fine, deadline);
     if (!removed) co_return fail(std::move(removed).error());
     co_return Status{};
@@ -176,7 +176,7 @@ Task<> ShellContext::close() {
   co_await removals_.join();
 }
 
-Task<Result<CommandResult>> ShellContext::run(CommandRequest request, ContextListener listener, Deadline deadline) {
+Task<Result<CommandResult>> ShellContext::run(CommandRequest request, OutputSink sink, Deadline deadline) {
   if (auto valid = validate(request); !valid) co_return fail(std::move(valid).error());
   InputFile input(*this);
   if (!request.input.empty()) {
@@ -186,7 +186,7 @@ Task<Result<CommandResult>> ShellContext::run(CommandRequest request, ContextLis
   CoreCall call;
   call.wall_limit = request.wall_limit;
   call.caps = request.caps;
-  call.listener = std::move(listener);
+  call.sink = std::move(sink);
   call.request = [command = std::move(request.command), path = input.path()](
                      const std::string& id, const Interpreter&) { return to_driver_line(id, path, command); };
   auto called = co_await core_.call(std::move(call), deadline);

@@ -37,8 +37,7 @@ class ShellContext {
   // Runs a command, after those that were asked for before. The deadline is the caller's own, over
   // the command's limit and the time it waits for its turn: when it passes, or the caller is cancelled, the command is
   // ended and the answer is a timeout error.
-  Task<Result<CommandResult>> run(CommandRequest request, ContextListener listener,
-                                  Deadline deadline = Deadline::never());
+  Task<Result<CommandResult>> run(CommandRequest request, OutputSink sink, Deadline deadline = Deadline::never());
 
   // A new shell, in its turn; the former one ends, and all that it started.
   Task<Status> restart(Deadline deadline) { return core_.restart(deadline); }

@@ -3,7 +3,7 @@
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
-#include "context/context_fixture.hpp"
+#include "context/testing/context_fixture.hpp"
 #include "core/async/task_group.hpp"
 
 namespace cloche {
@@ -39,7 +39,7 @@ class ShellContextTest : public ContextFixture {
   }
 
   static Task<CommandResult> run(ShellContext& shell, CommandRequest request) {
-    ContextListener nobody;
+    OutputSink nobody;
     auto ran = co_await shell.run(std::move(request), std::move(nobody), Deadline::after(60s));
     EXPECT_TRUE(ran) << ran.error().message;
     co_return ran ? std::move(*ran) : CommandResult{};
@@ -321,7 +321,7 @@ TEST_F(ShellContextTest, CallerThatGoesAway_LeavesTheNextCommandClean) {
     callers.spawn("caller", [&]() -> Task<> {
       CommandRequest request;
       request.command = "x=1; while :; do echo on; sleep 0.01; done";
-      ContextListener listener = [&](const ContextOutput&) {
+      OutputSink listener = [&](const Output&) {
         on = true;
         printed.notify();
       };
@@ -346,7 +346,7 @@ TEST_F(ShellContextTest, CallsBesideEachOther_GoInOrder) {
     EXPECT_EQ(large.out, "200001\n");
     CommandRequest bad;
     bad.command = std::string("echo \0", 6);
-    ContextListener nobody;
+    OutputSink nobody;
     auto refused = co_await shell.run(std::move(bad), std::move(nobody));
     EXPECT_FALSE(refused);
   });

@@ -11,11 +11,11 @@ namespace cloche::async {
 
 namespace {
 
-constexpr std::chrono::seconds destroy_patience{30};
-constexpr std::chrono::seconds recover_patience{60};
-constexpr std::chrono::seconds examine_patience{60};
+constexpr std::chrono::seconds destroy_timeout{30};
+constexpr std::chrono::seconds recover_timeout{60};
+constexpr std::chrono::seconds examine_timeout{60};
 // Making a sandbox, an image's pull not counted in.
-constexpr std::chrono::minutes create_patience{10};
+constexpr std::chrono::minutes create_timeout{10};
 
 Status validate_instance(const std::string& name) {
   for (const unsigned char c : name) {
@@ -28,10 +28,10 @@ Status validate_instance(const std::string& name) {
 }
 
 Task<Status> remove_leftovers_of(Backend& backend) {
-  auto left = co_await backend.recover(Deadline::after(recover_patience));
+  auto left = co_await backend.recover(Deadline::after(recover_timeout));
   if (!left) co_return fail(std::move(left).error());
   for (auto& enclosure : *left) {
-    auto destroyed = co_await enclosure->destroy(Deadline::after(destroy_patience));
+    auto destroyed = co_await enclosure->destroy(Deadline::after(destroy_timeout));
     if (!destroyed) co_return destroyed;
   }
   co_return Status{};
@@ -79,7 +79,7 @@ Task<> Engine::Impl::sweep() {
 
 void Engine::Impl::end(std::shared_ptr<LiveSandbox> sandbox) {
   tasks.spawn("end sandbox", [ephemeral = ephemeral, sandbox]() -> Task<> {
-    auto work = [&sandbox] { return sandbox->destroy(Deadline::after(destroy_patience)); };
+    auto work = [&sandbox] { return sandbox->destroy(Deadline::after(destroy_timeout)); };
     auto destroyed = co_await attempted("end sandbox " + sandbox->id().value, std::move(work));
     if (destroyed) co_return;
     log::error("sandbox {}: {}", sandbox->id().value, destroyed.error().message);
@@ -95,7 +95,7 @@ Engine::~Engine() = default;
 Task<Sandbox> Engine::create(SandboxSpec spec) {
   const auto impl = impl_;
   Backend* backend = co_await impl->backend();
-  auto enclosure = co_await backend->create(std::move(spec), Deadline::after(create_patience));
+  auto enclosure = co_await backend->create(std::move(spec), Deadline::after(create_timeout));
   auto walls = value_or_throw(std::move(enclosure));
   auto opened = co_await LiveSandbox::open(std::move(walls), Greeting::fresh, Deadline::never());
   co_return wrap(impl, value_or_throw(std::move(opened)));
@@ -106,7 +106,7 @@ Task<Sandbox> Engine::create() { return create(SandboxSpec()); }
 Task<std::vector<Sandbox>> Engine::recover() {
   const auto impl = impl_;
   Backend* backend = co_await impl->backend();
-  auto found = co_await backend->recover(Deadline::after(recover_patience));
+  auto found = co_await backend->recover(Deadline::after(recover_timeout));
   auto enclosures = value_or_throw(std::move(found));
   std::vector<Sandbox> sandboxes;
   for (auto& enclosure : enclosures) {
@@ -122,7 +122,7 @@ Task<std::vector<Sandbox>> Engine::recover() {
 
 Task<std::vector<HostFinding>> Engine::examine() {
   const auto impl = impl_;
-  const auto findings = co_await impl->made->examine(Deadline::after(examine_patience));
+  const auto findings = co_await impl->made->examine(Deadline::after(examine_timeout));
   std::vector<HostFinding> all;
   for (const Finding& finding : findings) {
     HostFinding entry;

@@ -6,7 +6,7 @@ namespace cloche::async {
 
 namespace {
 
-constexpr std::chrono::seconds start_patience{120};
+constexpr std::chrono::seconds start_timeout{120};
 
 Result<std::unique_ptr<pool::Journal>> open_journal(const InstanceDir* dir) {
   // The sandboxes of an ephemeral instance end with it: the next instance removes all of them.
@@ -37,7 +37,7 @@ Manager::~Manager() = default;
 Task<> Manager::start() {
   const auto impl = impl_;
   co_await impl->engine->backend();  // sweeps what killed processes left behind
-  auto started = co_await impl->pools->start(Deadline::after(start_patience));
+  auto started = co_await impl->pools->start(Deadline::after(start_timeout));
   value_or_throw(std::move(started));
 }
 

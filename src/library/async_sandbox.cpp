@@ -8,9 +8,9 @@ namespace {
 
 // How long the sandbox may be silent after a program's own limit before it is given up.
 constexpr std::chrono::seconds beyond_limit{30};
-constexpr std::chrono::seconds end_patience{30};
-constexpr std::chrono::seconds reset_patience{10};
-constexpr std::chrono::seconds zygote_patience{60};
+constexpr std::chrono::seconds end_timeout{30};
+constexpr std::chrono::seconds reset_timeout{10};
+constexpr std::chrono::seconds zygote_timeout{60};
 
 Deadline guard_of(const ExecSpec& spec) {
   return spec.wall_limit ? Deadline::after(*spec.wall_limit + beyond_limit) : Deadline::never();
@@ -27,15 +27,6 @@ EntryType type_of(wire::FileType type) {
     case wire::FileType::other: break;
   }
   return EntryType::other;
-}
-
-Output::Source source_of(ExecOutput::Source source) {
-  switch (source) {
-    case ExecOutput::Source::out: return Output::Source::out;
-    case ExecOutput::Source::err: return Output::Source::err;
-    case ExecOutput::Source::event: break;
-  }
-  return Output::Source::event;
 }
 
 Entry to_entry(wire::FileEntry&& from) {
@@ -96,13 +87,7 @@ Exec::~Exec() = default;
 
 Task<std::variant<Output, Outcome>> Exec::next() {
   auto event = co_await impl_->exec->next();
-  auto piece = value_or_throw(std::move(event));
-  if (auto* outcome = std::get_if<Outcome>(&piece)) co_return std::move(*outcome);
-  auto& output = std::get<ExecOutput>(piece);
-  Output out;
-  out.source = source_of(output.source);
-  out.bytes = std::move(output.bytes);
-  co_return out;
+  co_return value_or_throw(std::move(event));
 }
 
 Task<> Exec::write_stdin(std::string bytes) {
@@ -149,13 +134,7 @@ Task<RunResult> Sandbox::run(ExecSpec spec) {
   const auto live = impl_->share();
   impl_->bind(spec);
   auto ran = co_await live->run(std::move(spec), deadline);
-  auto collected = value_or_throw(std::move(ran));
-  RunResult result;
-  result.outcome = std::move(collected.outcome);
-  result.out = std::move(collected.out);
-  result.err = std::move(collected.err);
-  result.events = std::move(collected.events);
-  co_return result;
+  co_return value_or_throw(std::move(ran));
 }
 
 Task<std::vector<BackgroundExec>> Sandbox::background() {
@@ -315,14 +294,14 @@ Task<std::string> Sandbox::pack(std::string path, Bytes most) {
 Task<> Sandbox::start_zygote(std::string name, std::vector<std::string> imports) {
   const auto live = impl_->share();
   auto started =
-      co_await live->start_zygote(std::move(name), "python3", std::move(imports), Deadline::after(zygote_patience));
+      co_await live->start_zygote(std::move(name), "python3", std::move(imports), Deadline::after(zygote_timeout));
   value_or_throw(std::move(started));
 }
 
 Task<> Sandbox::prepare_scripts(ScriptHarness harness) {
   const auto live = impl_->share();
   const ScriptExecutor executor;
-  auto prepared = co_await executor.prepare(*live, std::move(harness), Deadline::after(zygote_patience));
+  auto prepared = co_await executor.prepare(*live, std::move(harness), Deadline::after(zygote_timeout));
   value_or_throw(std::move(prepared));
 }
 
@@ -349,7 +328,7 @@ Task<> Sandbox::set_limits(Limits limits) {
 
 Task<> Sandbox::reset() {
   const auto live = impl_->share();
-  auto done = co_await live->reset(Deadline::after(reset_patience));
+  auto done = co_await live->reset(Deadline::after(reset_timeout));
   value_or_throw(std::move(done));
 }
 
@@ -360,7 +339,7 @@ Task<> Sandbox::destroy() {
     impl_->lease->destroy();
     co_return;
   }
-  auto destroyed = co_await live->destroy(Deadline::after(end_patience));
+  auto destroyed = co_await live->destroy(Deadline::after(end_timeout));
   value_or_throw(std::move(destroyed));
 }
 

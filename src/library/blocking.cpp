@@ -16,11 +16,11 @@ namespace {
 
 namespace asio = boost::asio;
 
-const std::function<void(std::string_view)>& listener_of(const OutputListener& listener, async::Output::Source source) {
-  switch (source) {
-    case async::Output::Source::out: return listener.out;
-    case async::Output::Source::err: return listener.err;
-    case async::Output::Source::event: break;
+const std::function<void(std::string_view)>& listener_of(const OutputListener& listener, Stream stream) {
+  switch (stream) {
+    case Stream::out: return listener.out;
+    case Stream::err: return listener.err;
+    case Stream::event: break;
   }
   return listener.event;
 }
@@ -29,8 +29,8 @@ async::Task<Outcome> listen(async::Exec& exec, const OutputListener& listener) {
   for (;;) {
     auto piece = co_await exec.next();
     if (auto* outcome = std::get_if<Outcome>(&piece)) co_return std::move(*outcome);
-    const auto& output = std::get<async::Output>(piece);
-    const auto& tell = listener_of(listener, output.source);
+    const auto& output = std::get<Output>(piece);
+    const auto& tell = listener_of(listener, output.stream);
     if (tell) tell(output.bytes);
   }
 }
@@ -125,8 +125,7 @@ const SandboxSpec& Sandbox::spec() const { return impl_->sandbox->spec(); }
 std::string Sandbox::runtime() const { return impl_->sandbox->runtime(); }
 
 RunResult Sandbox::run(ExecSpec spec) {
-  auto ran = impl_->wait_for([spec = std::move(spec)](async::Sandbox& sandbox) { return sandbox.run(spec); });
-  return {std::move(ran.outcome), std::move(ran.out), std::move(ran.err), std::move(ran.events)};
+  return impl_->wait_for([spec = std::move(spec)](async::Sandbox& sandbox) { return sandbox.run(spec); });
 }
 
 RunResult Sandbox::run(ExecSpec spec, OutputListener listener) {

@@ -3,30 +3,6 @@
 
 namespace cloche {
 
-namespace {
-
-ProcessOutput to_output(async::Output piece) {
-  ProcessOutput output;
-  switch (piece.source) {
-    case async::Output::Source::out: output.source = ProcessOutput::Source::out; break;
-    case async::Output::Source::err: output.source = ProcessOutput::Source::err; break;
-    case async::Output::Source::event: output.source = ProcessOutput::Source::event; break;
-  }
-  output.bytes = std::move(piece.bytes);
-  return output;
-}
-
-std::string& part_of(RunResult& result, ProcessOutput::Source source) {
-  switch (source) {
-    case ProcessOutput::Source::out: return result.out;
-    case ProcessOutput::Source::err: return result.err;
-    case ProcessOutput::Source::event: break;
-  }
-  return result.events;
-}
-
-}  // namespace
-
 struct Process::Impl {
   Impl(std::shared_ptr<void> has_loop, LoopThread& runs_on, async::Exec started)
       : owner(std::move(has_loop)), loop(runs_on), exec(std::move(started)) {}
@@ -72,10 +48,8 @@ Process Process::attach(Sandbox& sandbox, std::uint64_t background_id) {
   return Process(begin(sandbox, [background_id](async::Sandbox& there) { return there.attach(background_id); }));
 }
 
-std::variant<ProcessOutput, Outcome> Process::next() {
-  auto piece = impl_->loop.wait_for([this] { return impl_->exec.next(); });
-  if (auto* outcome = std::get_if<Outcome>(&piece)) return std::move(*outcome);
-  return to_output(std::get<async::Output>(std::move(piece)));
+std::variant<Output, Outcome> Process::next() {
+  return impl_->loop.wait_for([this] { return impl_->exec.next(); });
 }
 
 RunResult Process::wait() {
@@ -86,8 +60,7 @@ RunResult Process::wait() {
       result.outcome = std::move(*outcome);
       return result;
     }
-    const auto& output = std::get<ProcessOutput>(piece);
-    part_of(result, output.source) += output.bytes;
+    result.add(std::get<Output>(piece));
   }
 }
 

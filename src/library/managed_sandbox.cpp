@@ -82,7 +82,7 @@ async::Task<ShellResult> ManagedSandbox::run_command(std::string command,
   request.command = std::move(command);
   request.wall_limit = timeout.value_or(timeout_);
   const auto limit = request.wall_limit;
-  ContextListener nobody;
+  OutputSink nobody;
   auto ran = co_await shell_.run(std::move(request), std::move(nobody));
   auto ended = value_or_throw(std::move(ran));
   const bool timed_out = ended.ending == ContextEnding::timeout;

@@ -43,11 +43,11 @@ OomLedger::Suspicion suspicion_of(const wire::ExecEnded& ended) {
   return killed && ended.stopped == wire::StopReason::none ? OomLedger::Suspicion::killed : OomLedger::Suspicion::none;
 }
 
-std::optional<ExecOutput::Source> source_of(std::uint8_t lane) {
+std::optional<Stream> stream_of(std::uint8_t lane) {
   switch (lane) {
-    case wire::lane::out: return ExecOutput::Source::out;
-    case wire::lane::err: return ExecOutput::Source::err;
-    case wire::lane::event: return ExecOutput::Source::event;
+    case wire::lane::out: return Stream::out;
+    case wire::lane::err: return Stream::err;
+    case wire::lane::event: return Stream::event;
     default: return std::nullopt;
   }
 }
@@ -72,8 +72,8 @@ Status Exec::count(std::uint8_t lane, std::size_t bytes) {
   return fail(ErrorCode::protocol, "the sandbox's agent sent more output than requested");
 }
 
-Task<Result<std::variant<ExecOutput, Outcome>>> Exec::next(Deadline deadline) {
-  using Piece = std::variant<ExecOutput, Outcome>;
+Task<Result<std::variant<Output, Outcome>>> Exec::next(Deadline deadline) {
+  using Piece = std::variant<Output, Outcome>;
   for (;;) {
     if (outcome_) co_return Piece(*outcome_);
     auto event = co_await stream_->next(deadline);
@@ -83,9 +83,9 @@ Task<Result<std::variant<ExecOutput, Outcome>>> Exec::next(Deadline deadline) {
     }
     if (auto* data = std::get_if<StreamData>(&*event)) {
       CLOCHE_CO_CHECK(count(data->lane, data->bytes.size()));
-      const auto source = source_of(data->lane);
-      if (!source) co_return fail(ErrorCode::protocol, "the sandbox's agent sent data on the input lane");
-      co_return Piece(ExecOutput{*source, std::move(data->bytes)});
+      const auto stream = stream_of(data->lane);
+      if (!stream) co_return fail(ErrorCode::protocol, "the sandbox's agent sent data on the input lane");
+      co_return Piece(Output{*stream, std::move(data->bytes)});
     }
     if (auto* message = std::get_if<StreamMessage>(&*event)) {
       if (const auto started = wire::decode<wire::ExecStarted>(message->bytes)) {
@@ -115,30 +115,30 @@ Status Exec::see(wire::ExecEnded& ended) {
   return {};
 }
 
-Task<Result<std::variant<ExecOutput, Outcome>>> Exec::on_lost(Error error) {
+Task<Result<std::variant<Output, Outcome>>> Exec::on_lost(Error error) {
   const OomLedger::Claim claim = co_await ledger_->claim(std::nullopt, OomLedger::Suspicion::killed);
   if (claim.kills == 0) co_return fail(std::move(error));
   const auto wall = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - started_);
   outcome_ = killed_with_sandbox(wall, claim.kills, claim.memory_peak);
-  co_return std::variant<ExecOutput, Outcome>(*outcome_);
+  co_return std::variant<Output, Outcome>(*outcome_);
+}
+
+Task<Result<Outcome>> Exec::read(OutputSink sink, Deadline deadline) {
+  for (;;) {
+    auto piece = co_await next(deadline);
+    if (!piece) co_return fail(std::move(piece).error());
+    if (auto* outcome = std::get_if<Outcome>(&*piece)) co_return std::move(*outcome);
+    sink(std::get<Output>(std::move(*piece)));
+  }
 }
 
 Task<Result<Exec::Collected>> Exec::collect(Deadline deadline) {
   Collected collected;
-  for (;;) {
-    auto event = co_await next(deadline);
-    if (!event) co_return fail(std::move(event).error());
-    if (auto* outcome = std::get_if<Outcome>(&*event)) {
-      collected.outcome = std::move(*outcome);
-      co_return collected;
-    }
-    auto& output = std::get<ExecOutput>(*event);
-    switch (output.source) {
-      case ExecOutput::Source::out: collected.out += output.bytes; break;
-      case ExecOutput::Source::err: collected.err += output.bytes; break;
-      case ExecOutput::Source::event: collected.events += output.bytes; break;
-    }
-  }
+  OutputSink sink = [&collected](const Output& piece) { collected.add(piece); };
+  auto outcome = co_await read(std::move(sink), deadline);
+  if (!outcome) co_return fail(std::move(outcome).error());
+  collected.outcome = std::move(*outcome);
+  co_return collected;
 }
 
 Task<Status> Exec::write_stdin(std::string bytes, Deadline deadline) {

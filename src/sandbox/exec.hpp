@@ -3,12 +3,13 @@
 
 #include <array>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <variant>
 
-#include "cloche/outcome.hpp"
+#include "cloche/output.hpp"
 #include "core/async/task.hpp"
 #include "sandbox/agent_link.hpp"
 #include "sandbox/exec_spec.hpp"
@@ -41,25 +42,20 @@ class OomLedger {
   std::uint64_t told_ = 0;
 };
 
-struct ExecOutput {
-  enum class Source { out, err, event } source = Source::out;  // event only where the spec asks for it
-  std::string bytes;
-};
+// Called with each piece of output as it comes.
+using OutputSink = std::function<void(Output)>;
 
 // Destroying it before its end stops the program (a background one keeps running).
 class Exec {
  public:
   // The next piece of output, or the outcome, after which there is nothing more. An Error means that Cloche could not
   // do its work; a sandbox that died because its memory was used up is an outcome.
-  Task<Result<std::variant<ExecOutput, Outcome>>> next(Deadline deadline = Deadline::never());
+  Task<Result<std::variant<Output, Outcome>>> next(Deadline deadline = Deadline::never());
 
+  // Passes all output to the sink, up to the end.
+  Task<Result<Outcome>> read(OutputSink sink, Deadline deadline = Deadline::never());
   // All output up to the end. What the program may print is bounded by its spec.
-  struct Collected {
-    std::string out;
-    std::string err;
-    std::string events;
-    Outcome outcome;
-  };
+  using Collected = RunResult;
   Task<Result<Collected>> collect(Deadline deadline = Deadline::never());
 
   Task<Status> write_stdin(std::string bytes, Deadline deadline = Deadline::never());
@@ -95,7 +91,7 @@ class Exec {
   Task<Status> wait_started(Deadline deadline);
 
  private:
-  Task<Result<std::variant<ExecOutput, Outcome>>> on_lost(Error error);
+  Task<Result<std::variant<Output, Outcome>>> on_lost(Error error);
   Status count(std::uint8_t lane, std::size_t bytes);
   Status see(wire::ExecEnded& ended);
 

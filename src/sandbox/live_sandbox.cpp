@@ -11,7 +11,7 @@ namespace cloche {
 
 namespace {
 
-constexpr std::chrono::seconds cleanup_patience{10};
+constexpr std::chrono::seconds cleanup_timeout{10};
 // Well beyond what an agent lets be started; each is followed, which has its price.
 constexpr std::size_t most_background = 256;
 constexpr std::uint64_t oldest_ms = std::uint64_t{1} << 40;
@@ -38,7 +38,7 @@ Task<Result<Message>> single_reply(AgentStream& stream, Deadline deadline) {
 Task<std::string> take_down(AgentLink& link, Enclosure& enclosure) {
   co_await link.shut_down();
   const auto counted = co_await enclosure.evidence();
-  auto destroyed = co_await enclosure.destroy(Deadline::after(cleanup_patience));
+  auto destroyed = co_await enclosure.destroy(Deadline::after(cleanup_timeout));
   if (!destroyed) log::error("sandbox {}: {}", enclosure.id().value, destroyed.error().message);
   const bool out_of_memory = counted && counted->oom_kills > 0;
   co_return out_of_memory ? " (its memory limit is too low for it to start)" : "";
@@ -185,7 +185,8 @@ Task<Result<std::vector<BackgroundEntry>>> LiveSandbox::list_background(Deadline
 }
 
 Task<Result<std::unique_ptr<Exec>>> LiveSandbox::attach(std::uint64_t background_id, AfterEnd after_end,
-                                                        std::uint64_t out_offset, std::uint64_t err_offset) {
+                                                        std::uint64_t out_offset, std::uint64_t err_offset,
+                                                        Bytes most) {
   wire::ExecAttachRequest request;
   request.exec_id = background_id;
   request.out_offset = out_offset;
@@ -193,8 +194,9 @@ Task<Result<std::unique_ptr<Exec>>> LiveSandbox::attach(std::uint64_t background
   request.collect = after_end == AfterEnd::collect;
   auto stream = link_->open(wire::encode(request));
   if (!stream) co_return fail(std::move(stream).error());
-  const Exec::Caps none;
-  co_return guarded(std::make_unique<Exec>(std::move(*stream), ledger_, none));
+  Exec::Caps caps;
+  caps.output = most.count;
+  co_return guarded(std::make_unique<Exec>(std::move(*stream), ledger_, caps));
 }
 
 Task<Result<std::unique_ptr<TcpConnection>>> LiveSandbox::connect(std::uint16_t port, Deadline deadline) {

@@ -80,10 +80,11 @@ class LiveSandbox {
 
   Task<Result<std::vector<BackgroundEntry>>> list_background(Deadline deadline = Deadline::never());
   // Output kept so far and all further output, from these offsets on; then the outcome. With `collect`, the agent drops
-  // the exec after it has reported its end.
+  // the exec after it has reported its end. More than `most` bytes of an output are an error of the agent (0: no cap).
   enum class AfterEnd { keep, collect };
   Task<Result<std::unique_ptr<Exec>>> attach(std::uint64_t background_id, AfterEnd after_end,
-                                             std::uint64_t out_offset = 0, std::uint64_t err_offset = 0);
+                                             std::uint64_t out_offset = 0, std::uint64_t err_offset = 0,
+                                             Bytes most = {});
 
   Files files() { return Files(*link_, spec().uid, spec().gid); }
 

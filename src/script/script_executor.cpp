@@ -28,7 +28,7 @@ Task<Result<std::variant<ScriptEvent, ScriptResult>>> ScriptRun::next(Deadline d
     const Deadline until = deadline.sooner(guard_);
     auto piece = co_await exec_->next(until);
     if (!piece) co_return fail(explained(std::move(piece).error()));
-    if (const auto* output = std::get_if<ExecOutput>(&*piece)) {
+    if (const auto* output = std::get_if<Output>(&*piece)) {
       progress_.take(*output);
     } else if (auto ended = progress_.finish(std::move(std::get<Outcome>(*piece))); !ended) {
       co_return fail(std::move(ended).error());

@@ -64,11 +64,11 @@ ScriptProgress::ScriptProgress(ScriptMode mode, const ScriptCaps& caps)
       lines_left_(caps.log_lines),
       reader_({.line = caps.event.count, .bytes = caps.event_bytes.count, .events = caps.events}) {}
 
-void ScriptProgress::take(const ExecOutput& output) {
-  switch (output.source) {
-    case ExecOutput::Source::out: return take_printed(out_.feed(output.bytes));
-    case ExecOutput::Source::err: return take_printed(err_.feed(output.bytes));
-    case ExecOutput::Source::event: break;
+void ScriptProgress::take(const Output& output) {
+  switch (output.stream) {
+    case Stream::out: return take_printed(out_.feed(output.bytes));
+    case Stream::err: return take_printed(err_.feed(output.bytes));
+    case Stream::event: break;
   }
   if (last_) return;
   reader_.feed(output.bytes);

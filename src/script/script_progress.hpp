@@ -23,7 +23,7 @@ class ScriptProgress {
  public:
   ScriptProgress(ScriptMode mode, const ScriptCaps& caps);
 
-  void take(const ExecOutput& output);
+  void take(const Output& output);
   // The process is gone. An error means that the harness failed, not the script.
   Status finish(Outcome outcome);
 

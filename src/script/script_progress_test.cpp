@@ -9,7 +9,6 @@ namespace cloche {
 namespace {
 
 using testing::ElementsAre;
-using Source = ExecOutput::Source;
 
 constexpr const char* ready = "{\"type\":\"ready\"}\n";
 constexpr const char* final_result = "{\"type\":\"final_result\",\"data\":42}\n";
@@ -39,10 +38,10 @@ std::vector<std::string> names(ScriptProgress& progress) {
 
 TEST(ScriptProgress, PlanWithAResult_IsOverAndTheResultComesLast) {
   ScriptProgress progress(ScriptMode::plan, {});
-  progress.take({Source::event, std::string(ready) + final_result + final_result + "rubbish\n"});
+  progress.take({Stream::event, std::string(ready) + final_result + final_result + "rubbish\n"});
   EXPECT_TRUE(progress.wants_stop());
-  progress.take({Source::out, "printed before, arrived after\n"});
-  progress.take({Source::event, raised});
+  progress.take({Stream::out, "printed before, arrived after\n"});
+  progress.take({Stream::event, raised});
   ASSERT_TRUE(progress.finish(ended(Ending::cancelled)));
   EXPECT_THAT(names(progress), ElementsAre("ready", "printed before, arrived after", "final_result"));
   const auto result = progress.take_result();
@@ -54,7 +53,7 @@ TEST(ScriptProgress, PlanWithAResult_IsOverAndTheResultComesLast) {
 
 TEST(ScriptProgress, PlanThatRaises_EndsWithTheError) {
   ScriptProgress progress(ScriptMode::plan, {});
-  progress.take({Source::event, std::string(ready) + raised});
+  progress.take({Stream::event, std::string(ready) + raised});
   EXPECT_TRUE(progress.wants_stop());
   ASSERT_TRUE(progress.finish(ended(Ending::exited, 1)));
   EXPECT_THAT(names(progress), ElementsAre("ready", "error exception"));
@@ -66,9 +65,9 @@ TEST(ScriptProgress, PlanThatRaises_EndsWithTheError) {
 
 TEST(ScriptProgress, InteractiveScript_GoesOnUntilItsProcessEnds) {
   ScriptProgress progress(ScriptMode::interactive, {});
-  progress.take({Source::event, std::string(ready) + final_result});
+  progress.take({Stream::event, std::string(ready) + final_result});
   EXPECT_FALSE(progress.wants_stop());
-  progress.take({Source::out, "still here"});
+  progress.take({Stream::out, "still here"});
   EXPECT_THAT(names(progress), ElementsAre("ready", "final_result"));
   ASSERT_TRUE(progress.finish(ended(Ending::exited, 3)));
   EXPECT_THAT(names(progress), ElementsAre("still here", "done 3"));
@@ -79,7 +78,7 @@ TEST(ScriptProgress, InteractiveScript_GoesOnUntilItsProcessEnds) {
 
 TEST(ScriptProgress, InteractiveScriptThatRaises_IsAnErrorAndDone) {
   ScriptProgress progress(ScriptMode::interactive, {});
-  progress.take({Source::event, std::string(ready) + raised});
+  progress.take({Stream::event, std::string(ready) + raised});
   ASSERT_TRUE(progress.finish(ended(Ending::exited, 1)));
   EXPECT_THAT(names(progress), ElementsAre("ready", "error exception", "done 1"));
   EXPECT_EQ(progress.take_result().ending, ScriptEnding::error);
@@ -94,7 +93,7 @@ TEST(ScriptProgress, ProcessThatWasEnded_SaysWhyInItsLastEvent) {
   for (const auto& [ending, expected] : endings) {
     for (const auto mode : {ScriptMode::plan, ScriptMode::interactive}) {
       ScriptProgress progress(mode, {});
-      progress.take({Source::event, std::string(ready) + "{\"type\":\"fin"});
+      progress.take({Stream::event, std::string(ready) + "{\"type\":\"fin"});
       ASSERT_TRUE(progress.finish(ended(ending)));
       EXPECT_THAT(names(progress), ElementsAre("ready", "error " + std::string(to_string(expected))));
       const auto result = progress.take_result();
@@ -107,10 +106,10 @@ TEST(ScriptProgress, ProcessThatWasEnded_SaysWhyInItsLastEvent) {
 
 TEST(ScriptProgress, RubbishOnTheEventLane_EndsAPlanAndNotAnInteractiveScript) {
   ScriptProgress plan(ScriptMode::plan, {});
-  plan.take({Source::event, std::string(ready) + "rubbish\n"});
+  plan.take({Stream::event, std::string(ready) + "rubbish\n"});
   EXPECT_TRUE(plan.wants_stop());
   ScriptProgress interactive(ScriptMode::interactive, {});
-  interactive.take({Source::event, std::string(ready) + "rubbish\n" + final_result});
+  interactive.take({Stream::event, std::string(ready) + "rubbish\n" + final_result});
   EXPECT_FALSE(interactive.wants_stop());
   ASSERT_TRUE(interactive.finish(ended(Ending::exited)));
   EXPECT_THAT(names(interactive), ElementsAre("ready", "error protocol", "final_result", "done 0"));
@@ -122,7 +121,7 @@ TEST(ScriptProgress, TooManyEvents_EndAnyScript) {
   for (const auto mode : {ScriptMode::plan, ScriptMode::interactive}) {
     ScriptProgress progress(mode, caps);
     const std::string log = "{\"type\":\"log\",\"message\":\"m\"}\n";
-    progress.take({Source::event, ready + log + log + log});
+    progress.take({Stream::event, ready + log + log + log});
     EXPECT_TRUE(progress.wants_stop());
     ASSERT_TRUE(progress.finish(ended(Ending::cancelled)));
     EXPECT_THAT(names(progress), ElementsAre("ready", "m", "error output_limit"));
@@ -134,9 +133,9 @@ TEST(ScriptProgress, PrintedLinesOverTheCap_AreCountedAndTheCutIsSaid) {
   ScriptCaps caps;
   caps.log_lines = 2;
   ScriptProgress progress(ScriptMode::plan, caps);
-  progress.take({Source::event, ready});
-  progress.take({Source::out, "1\n2\n3\n"});
-  progress.take({Source::err, "4\n"});
+  progress.take({Stream::event, ready});
+  progress.take({Stream::out, "1\n2\n3\n"});
+  progress.take({Stream::err, "4\n"});
   ASSERT_TRUE(progress.finish(ended(Ending::exited)));
   EXPECT_THAT(names(progress), ElementsAre("ready", "1", "2", "2 printed lines were omitted", "done 0"));
   EXPECT_EQ(progress.take_result().lost_log_lines, 2u);
@@ -144,7 +143,7 @@ TEST(ScriptProgress, PrintedLinesOverTheCap_AreCountedAndTheCutIsSaid) {
 
 TEST(ScriptProgress, HarnessThatNeverTookTheScript_IsOurErrorNotTheScripts) {
   ScriptProgress progress(ScriptMode::plan, {});
-  progress.take({Source::err, "cannot enter /nowhere\n"});
+  progress.take({Stream::err, "cannot enter /nowhere\n"});
   const auto finished = progress.finish(ended(Ending::exited, 2));
   ASSERT_FALSE(finished);
   EXPECT_EQ(finished.error().code, ErrorCode::internal);

@@ -63,12 +63,10 @@ void judge(ContextResult& result, const CallResult& call) {
   if (result.cause == Cause::none) result.cause = Cause::exit_code;
 }
 
-ContextResult common_part(CallResult& call, int exit_code) {
+ContextResult common_part(const CallResult& call, int exit_code) {
   ContextResult result;
   result.outcome = outcome_of(call, exit_code);
   judge(result, call);
-  result.out = std::move(call.out);
-  result.err = std::move(call.err);
   result.state = call.state;
   result.fresh = call.fresh;
   result.late = call.late;

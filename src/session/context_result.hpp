@@ -1,4 +1,4 @@
-// Input and result of a call in one of a session's contexts: a run's result, and what a context adds.
+// The result of a call in one of a session's contexts: a run's result, and what a context adds.
 #pragma once
 
 #include <optional>
@@ -17,17 +17,6 @@ std::string_view to_string(ContextLanguage language);
 Result<ContextLanguage> parse_context_language(std::string_view name);
 // `invalid_argument` with the rule.
 Status check_context_name(std::string_view name);
-
-struct ContextCall {
-  std::string context;  // its name
-  std::string language;
-  std::string code;
-  std::string input;                                 // stdin
-  std::optional<std::chrono::milliseconds> timeout;  // of this call alone, without the time it waits for its turn
-  Bytes keep_output = mib(1);                        // of stdout, and of stderr
-  ArtifactCaps artifacts;                            // the rules are the session's, under what follows
-  ArtifactChoice artifact_choice;
-};
 
 struct ContextResult : RunResult {
   std::optional<std::string> value;  // of the last expression, as Python shows it

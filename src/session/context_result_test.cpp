@@ -12,14 +12,12 @@ TEST(ContextResult, CellThatRaised_IsARuntimeErrorWithWhatWasRaised) {
   CellResult cell;
   cell.ending = ContextEnding::error;
   cell.error = CellError{"ValueError", "two\nlines", "Traceback"};
-  cell.out = "before";
   const auto result = to_context_result(std::move(cell));
   EXPECT_EQ(result.category, Category::runtime_error);
   EXPECT_EQ(result.cause, Cause::exit_code);
   EXPECT_EQ(result.outcome.exit_code, 1);
   EXPECT_EQ(result.reason, "ValueError: two lines");
   EXPECT_EQ(result.error->traceback, "Traceback");
-  EXPECT_EQ(result.out, "before");
 }
 
 TEST(ContextResult, LongMessage_IsCutBetweenCharacters) {

@@ -93,20 +93,10 @@ class Contexts::Turn {
 
 namespace {
 
-constexpr std::chrono::seconds artifact_patience{60};
+constexpr std::chrono::seconds artifact_timeout{60};
 
 std::unexpected<Error> no_such(const std::string& name) {
   return fail(ErrorCode::not_found, "the session has no context '" + name + "'");
-}
-
-ContextListener to_context_listener(RunListener listener) {
-  if (!listener) return {};
-  return [listener = std::move(listener)](const ContextOutput& piece) {
-    RunOutput output;
-    output.source = piece.source == ContextOutput::Source::err ? RunOutput::Source::err : RunOutput::Source::out;
-    output.bytes = piece.bytes;
-    listener(output);
-  };
 }
 
 }  // namespace
@@ -157,29 +147,28 @@ Result<std::shared_ptr<Contexts::Entry>> Contexts::find_or_make(const std::strin
   return entry;
 }
 
-Task<Result<ContextResult>> Contexts::run(ContextCall call, RunListener listener, Deadline deadline) {
+Task<Result<ContextResult>> Contexts::run(ContextCall call, OutputSink sink, Deadline deadline) {
   CLOCHE_CO_TRY(const auto entry, find_or_make(call.context, call.language));
   const Turn turn(*this, entry);
   auto mine = co_await turn.wait(deadline);
   if (!mine) co_return fail(std::move(mine).error());
   CLOCHE_CO_CHECK(fallible_point<"context.run">());
-  auto ran = co_await run_in(*entry, std::move(call), std::move(listener), deadline);
+  auto ran = co_await run_in(*entry, std::move(call), std::move(sink), deadline);
   co_return ran;
 }
 
-Task<Result<ContextResult>> Contexts::run_in(Entry& entry, ContextCall call, RunListener listener, Deadline deadline) {
+Task<Result<ContextResult>> Contexts::run_in(Entry& entry, ContextCall call, OutputSink sink, Deadline deadline) {
   ArtifactCaps caps = call.artifacts;
   caps.rules = call.artifact_choice.over(session_.artifact_rules());
   const bool fresh = !entry.context->alive();
   std::string work_dir = session_.work_dir();
   auto mark = co_await WorkspaceMark::take(*entry.sandbox, std::move(work_dir), caps.rules, deadline);
   if (!mark) co_return fail(std::move(mark).error());
-  auto told = to_context_listener(std::move(listener));
-  auto ran = co_await entry.context->run(std::move(call), std::move(told), deadline);
+  auto ran = co_await entry.context->run(std::move(call), std::move(sink), deadline);
   if (!ran) co_return fail(std::move(ran).error());
   entry.served = true;
   ran->fresh = ran->fresh || fresh;
-  const Deadline by = Deadline::after(artifact_patience);
+  const Deadline by = Deadline::after(artifact_timeout);
   const std::string nothing;
   auto changes = co_await mark->changes(*entry.sandbox, caps, nothing, by);
   // How the code ended is known; that not all it made could be found does not change it.

@@ -35,7 +35,7 @@ class Contexts final : public SessionPart {
   // `limit_reached` for too many, `sandbox_lost` if the sandbox dies, `cancelled` if the context is closed meanwhile,
   // `timeout` if the deadline passes, which includes the wait. How the code ended is in the result. If the caller is
   // cancelled, its call is interrupted; the state is kept if possible.
-  Task<Result<ContextResult>> run(ContextCall call, RunListener listener, Deadline deadline);
+  Task<Result<ContextResult>> run(ContextCall call, OutputSink sink, Deadline deadline);
 
   // Makes one and starts it. `already_exists` where the name is taken.
   Task<Result<ContextInfo>> create(std::string name, std::string language, Deadline deadline);
@@ -56,7 +56,7 @@ class Contexts final : public SessionPart {
   Result<std::shared_ptr<Entry>> find(const std::string& name) const;
   Result<std::shared_ptr<Entry>> make(const std::string& name, ContextLanguage language);
   Result<std::shared_ptr<Entry>> find_or_make(const std::string& name, std::string_view language);
-  Task<Result<ContextResult>> run_in(Entry& entry, ContextCall call, RunListener listener, Deadline deadline);
+  Task<Result<ContextResult>> run_in(Entry& entry, ContextCall call, OutputSink sink, Deadline deadline);
   Task<Result<ContextInfo>> start_anew(std::shared_ptr<Entry> entry, Deadline deadline);
   void drop(std::shared_ptr<Entry> entry);
 

@@ -11,13 +11,13 @@ class KeptPython final : public KeptContext {
  public:
   explicit KeptPython(Session& session) : python_(session.executor(), *session.lease(), options_for(session)) {}
 
-  Task<Result<ContextResult>> run(ContextCall call, ContextListener listener, Deadline deadline) override {
+  Task<Result<ContextResult>> run(ContextCall call, OutputSink sink, Deadline deadline) override {
     CellRequest request;
     request.code = std::move(call.code);
     request.input = std::move(call.input);
     if (call.timeout) request.wall_limit = *call.timeout;
     request.caps.keep_output = call.keep_output;
-    auto ran = co_await python_.execute(std::move(request), std::move(listener), deadline);
+    auto ran = co_await python_.execute(std::move(request), std::move(sink), deadline);
     if (!ran) co_return fail(std::move(ran).error());
     co_return to_context_result(std::move(*ran));
   }
@@ -41,13 +41,13 @@ class KeptShell final : public KeptContext {
  public:
   explicit KeptShell(Session& session) : shell_(session.executor(), *session.lease(), options_for(session)) {}
 
-  Task<Result<ContextResult>> run(ContextCall call, ContextListener listener, Deadline deadline) override {
+  Task<Result<ContextResult>> run(ContextCall call, OutputSink sink, Deadline deadline) override {
     CommandRequest request;
     request.command = std::move(call.code);
     request.input = std::move(call.input);
     if (call.timeout) request.wall_limit = *call.timeout;
     request.caps.keep_output = call.keep_output;
-    auto ran = co_await shell_.run(std::move(request), std::move(listener), deadline);
+    auto ran = co_await shell_.run(std::move(request), std::move(sink), deadline);
     if (!ran) co_return fail(std::move(ran).error());
     co_return to_context_result(std::move(*ran));
   }

@@ -12,7 +12,7 @@ class KeptContext {
   virtual ~KeptContext() = default;
 
   // Starts the interpreter if there is none. Calls run one after the other, in order.
-  virtual Task<Result<ContextResult>> run(ContextCall call, ContextListener listener, Deadline deadline) = 0;
+  virtual Task<Result<ContextResult>> run(ContextCall call, OutputSink sink, Deadline deadline) = 0;
   virtual Task<Status> restart(Deadline deadline) = 0;
   virtual Task<> close() = 0;
   virtual bool alive() const = 0;

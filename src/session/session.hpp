@@ -118,6 +118,8 @@ class Session {
   const SessionKey& key() const { return key_; }
   const SessionOptions& options() const { return options_; }
   SessionState state() const;
+  // An earlier process made it: there may be programs that this process did not start.
+  bool is_recovered() const { return is_recovered_; }
   // Why it was lost; nothing while its sandbox lives.
   std::optional<std::string> lost() const;
   SessionInfo info() const;
@@ -183,6 +185,7 @@ class Session {
   auth::QuotaTicket ticket_;
   RunMeter meter_;
   ChangeRules artifact_rules_;
+  bool is_recovered_ = false;
   bool ending_ = false;
   bool cut_ = false;
   bool gone_ = false;

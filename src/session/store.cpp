@@ -12,9 +12,8 @@ namespace cloche::session {
 namespace {
 
 constexpr std::chrono::seconds check_interval{1};
-constexpr std::chrono::seconds recovery_patience{30};
 // Until calls are accepted although not all runs of an earlier process are counted yet.
-constexpr std::chrono::seconds counting_patience{5};
+constexpr std::chrono::seconds counting_timeout{5};
 
 std::string holder_of(const SessionKey& key) { return key.tenant + "/" + key.id; }
 
@@ -102,7 +101,7 @@ Task<Status> SessionStore::start() {
   for (auto& [holder, lease] : held) lease.destroy();
   tasks_.spawn("session reaper", [this] { return reap_for_ever(); });
   // Programs that are still running are counted before anything new is accepted.
-  const Deadline counted = Deadline::after(counting_patience);
+  const Deadline counted = Deadline::after(counting_timeout);
   while (finding_ > 0 && !counted.passed()) co_await found_.wait(counted);
   co_return Status{};
 }
@@ -118,7 +117,7 @@ Task<> SessionStore::find_runs(std::shared_ptr<Session> session) {
     SessionStore& store;
   } const finding(*this);
   const SessionUse use(session);
-  auto found = co_await session->part<Runs>().recover(session, Deadline::after(recovery_patience));
+  auto found = co_await Runs::of(use);
   if (!found) log::warn("{}: {}", name_of(session->key()), found.error().message);
 }
 
@@ -126,6 +125,7 @@ Task<Status> SessionStore::meet_again(Record record, pool::Lease lease) {
   CLOCHE_CO_TRY(const auto tenant, auth::AuthorizedTenant::of_record(record.key.tenant));
   CLOCHE_CO_CHECK(fallible_point<"session.recover">());
   const auto session = add(record, quotas_.adopt(tenant, auth::Quota::sessions));
+  session->is_recovered_ = true;
   const auto lose = [&](const std::string& why) {
     session->lost_because_ = why;
     log::warn("{} is lost: {}", name_of(record.key), why);

@@ -11,7 +11,7 @@ Task<CellResult> run_cell(PythonContext& python, std::string code, std::chrono::
   CellRequest request;
   request.code = std::move(code);
   request.wall_limit = limit;
-  ContextListener nobody;
+  OutputSink nobody;
   auto ran = co_await python.execute(std::move(request), std::move(nobody), Deadline::after(100s));
   EXPECT_TRUE(ran) << ran.error().message;
   co_return ran ? std::move(*ran) : CellResult{};
@@ -21,7 +21,7 @@ Task<CommandResult> run_command(ShellContext& shell, std::string command, std::c
   CommandRequest request;
   request.command = std::move(command);
   request.wall_limit = limit;
-  ContextListener nobody;
+  OutputSink nobody;
   auto ran = co_await shell.run(std::move(request), std::move(nobody), Deadline::after(100s));
   EXPECT_TRUE(ran) << ran.error().message;
   co_return ran ? std::move(*ran) : CommandResult{};
@@ -59,12 +59,12 @@ CONFORMANCE(EventAfterMuchOutput_ComesAfterAllOfIt) {
     std::size_t events = 0;
     while (events < 5) {
       auto piece = co_await (*started)->next(Deadline::after(60s));
-      const auto* output = piece ? std::get_if<ExecOutput>(&*piece) : nullptr;
+      const auto* output = piece ? std::get_if<Output>(&*piece) : nullptr;
       EXPECT_TRUE(output != nullptr);
       if (output == nullptr) co_return;
-      if (output->source == ExecOutput::Source::out) out += output->bytes.size();
-      if (output->source == ExecOutput::Source::err) err += output->bytes.size();
-      if (output->source != ExecOutput::Source::event) continue;
+      if (output->stream == Stream::out) out += output->bytes.size();
+      if (output->stream == Stream::err) err += output->bytes.size();
+      if (output->stream != Stream::event) continue;
       events += output->bytes.size() / 2;
       EXPECT_GE(out, events * 300'000);
       EXPECT_GE(err, events * 300'000);

@@ -66,9 +66,9 @@ CONFORMANCE(InputHeldOpen_KeepsTheProgramWaitingUntilItIsClosed) {
     auto& exec = **started;
     (void)co_await exec.write_stdin("one\n");
     auto piece = co_await exec.next(Deadline::after(60s));
-    EXPECT_TRUE(piece && std::holds_alternative<ExecOutput>(*piece));
-    if (piece && std::holds_alternative<ExecOutput>(*piece)) {
-      EXPECT_EQ(std::get<ExecOutput>(*piece).bytes, "one\n");
+    EXPECT_TRUE(piece && std::holds_alternative<Output>(*piece));
+    if (piece && std::holds_alternative<Output>(*piece)) {
+      EXPECT_EQ(std::get<Output>(*piece).bytes, "one\n");
     }
     exec.close_stdin();
     const auto end = co_await exec.collect(Deadline::after(60s));
@@ -137,8 +137,8 @@ CONFORMANCE(Terminal_IsOneAndCanBeResized) {
     std::string out;
     while (out.find("40 100") == std::string::npos) {
       auto piece = co_await exec.next(Deadline::after(60s));
-      if (!piece || !std::holds_alternative<ExecOutput>(*piece)) break;
-      out += std::get<ExecOutput>(*piece).bytes;
+      if (!piece || !std::holds_alternative<Output>(*piece)) break;
+      out += std::get<Output>(*piece).bytes;
     }
     EXPECT_THAT(out, HasSubstr("terminal"));
     exec.resize({50, 132});
@@ -184,7 +184,7 @@ CONFORMANCE(BackgroundExec_IsListedSignalledAndWaitedFor) {
     auto attached = co_await sandbox.attach(id, LiveSandbox::AfterEnd::collect);
     auto& exec = **attached;
     auto piece = co_await exec.next(Deadline::after(60s));
-    EXPECT_EQ(std::get<ExecOutput>(piece.value()).bytes, "begun\n");
+    EXPECT_EQ(std::get<Output>(piece.value()).bytes, "begun\n");
     exec.signal(SIGTERM);
     const auto end = co_await exec.collect(Deadline::after(60s));
     EXPECT_EQ(end.value().out, "ended\n");

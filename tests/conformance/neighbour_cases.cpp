@@ -194,7 +194,7 @@ Task<Taken> take_in_both(const Target& target, LiveSandbox& first, LiveSandbox& 
   std::string said;
   while (held && !said.ends_with("end\n")) {
     auto event = co_await (*held)->next(Deadline::after(100s));
-    const auto* output = event ? std::get_if<ExecOutput>(&*event) : nullptr;
+    const auto* output = event ? std::get_if<Output>(&*event) : nullptr;
     EXPECT_NE(output, nullptr) << said;
     if (output == nullptr) break;
     said += output->bytes;

@@ -90,7 +90,7 @@ Task<Planted> plant(Exec& exec) {
       ADD_FAILURE() << "the planting program ended: " << out;
       co_return Planted();
     }
-    out += std::get<ExecOutput>(*piece).bytes;
+    out += std::get<Output>(*piece).bytes;
   }
   const auto begin = out.find('{');
   const auto told = boost::json::parse(out.substr(begin, out.find('\n', begin) - begin));

@@ -16,7 +16,7 @@ Task<std::unique_ptr<Exec>> start_sleeper(pool::Lease& lease, std::string zygote
   auto started = co_await lease.start(std::move(spec), Deadline::after(60s));
   if (!started) throw std::runtime_error("not started: " + started.error().message);
   auto said = co_await (*started)->next(Deadline::after(60s));
-  EXPECT_TRUE(said && std::holds_alternative<ExecOutput>(*said));
+  EXPECT_TRUE(said && std::holds_alternative<Output>(*said));
   co_return std::move(*started);
 }
 

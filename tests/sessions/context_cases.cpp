@@ -1,10 +1,8 @@
 // The named contexts of a session, over every backend and runtime.
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
-#include "core/clock.hpp"
 #include "session/contexts.hpp"
-#include "session/store.hpp"
-#include "support/pools.hpp"
+#include "sessions/with_store.hpp"
 
 namespace cloche {
 
@@ -16,16 +14,9 @@ using session::ContextLanguage;
 using session::ContextResult;
 using session::Contexts;
 using session::EndMode;
-using session::RunListener;
-using session::RunOutput;
 using session::SessionStore;
 using session::SessionUse;
-using session::StoreOptions;
 using testing::ElementsAre;
-
-auth::AuthorizedTenant tenant() { return *auth::AuthorizedTenant::of_record("red"); }
-
-Deadline soon() { return Deadline::after(100s); }
 
 ContextCall call(std::string context, std::string language, std::string code) {
   ContextCall made;
@@ -36,29 +27,36 @@ ContextCall call(std::string context, std::string language, std::string code) {
   return made;
 }
 
-Task<Result<ContextResult>> attempt(Contexts& contexts, ContextCall wanted) {
-  RunListener nobody;
-  auto ran = co_await contexts.run(std::move(wanted), std::move(nobody), soon());
-  co_return ran;
+struct Ran : ContextResult {
+  std::string out;
+};
+
+Task<Result<Ran>> attempt(Contexts& contexts, ContextCall wanted) {
+  Ran ended;
+  OutputSink sink = [&](const Output& piece) {
+    if (piece.stream == Stream::out) ended.out += piece.bytes;
+  };
+  auto ran = co_await contexts.run(std::move(wanted), std::move(sink), soon());
+  if (!ran) co_return fail(std::move(ran).error());
+  static_cast<ContextResult&>(ended) = std::move(*ran);
+  co_return ended;
 }
 
-Task<ContextResult> run_call(Contexts& contexts, ContextCall wanted) {
+Task<Ran> run_call(Contexts& contexts, ContextCall wanted) {
   auto ran = co_await attempt(contexts, std::move(wanted));
   EXPECT_TRUE(ran) << ran.error().message;
-  co_return ran ? std::move(*ran) : ContextResult{};
+  co_return ran ? std::move(*ran) : Ran{};
 }
 
-Task<ContextResult> run_named(Contexts& contexts, std::string context, std::string language, std::string code) {
+Task<Ran> run_named(Contexts& contexts, std::string context, std::string language, std::string code) {
   return run_call(contexts, call(std::move(context), std::move(language), std::move(code)));
 }
 
-Task<ContextResult> python(Contexts& contexts, std::string code) {
+Task<Ran> python(Contexts& contexts, std::string code) {
   return run_named(contexts, "main", "python", std::move(code));
 }
 
-Task<ContextResult> bash(Contexts& contexts, std::string code) {
-  return run_named(contexts, "shell", "bash", std::move(code));
-}
+Task<Ran> bash(Contexts& contexts, std::string code) { return run_named(contexts, "shell", "bash", std::move(code)); }
 
 Task<ErrorCode> failure(Contexts& contexts, ContextCall wanted) {
   auto ran = co_await attempt(contexts, std::move(wanted));
@@ -78,33 +76,18 @@ std::vector<std::string> paths(const ContextResult& result) {
 
 }  // namespace
 
-class SessionContexts : public Pools {
+class SessionContexts : public WithStore {
  protected:
   void in_session(std::function<Task<>(SessionStore&, SessionUse&)> body) {
-    StoreOptions options;
-    options.profile = "box";
-    options.database = (scratch_.path() / "sessions.db").string();
-    Profile roomy = profile(1, 2);
-    roomy.sandbox.limits.memory = mib(512);
-    roomy.sandbox.limits.pids = 128;
-    roomy.env["COLOUR"] = "red";
-    in_manager(with(roomy), [&](pool::Manager& manager) -> Task<> {
-      const auth::QuotaOptions unlimited;
-      auth::Quotas quotas(unlimited, Clocks().steady);
-      auto store = SessionStore::open(io_.get_executor(), manager, quotas, options);
-      EXPECT_TRUE(store) << store.error().message;
-      auto started = co_await (*store)->start();
-      EXPECT_TRUE(started) << started.error().message;
-      std::exception_ptr thrown;
-      try {
-        auto used = co_await (*store)->use(tenant(), "s1", soon());
-        EXPECT_TRUE(used) << used.error().message;
-        if (used) co_await body(**store, *used);
-      } catch (...) {
-        thrown = std::current_exception();
-      }
-      co_await (*store)->shut_down(Deadline::after(60s));
-      if (thrown) std::rethrow_exception(thrown);
+    StoreSetup setup;
+    setup.profile = profile(1, 2);
+    setup.profile->sandbox.limits.memory = mib(512);
+    setup.profile->sandbox.limits.pids = 128;
+    setup.profile->env["COLOUR"] = "red";
+    in_store(std::move(setup), [&](pool::Manager&, SessionStore& store) -> Task<> {
+      auto used = co_await store.use(tenant(), "s1", soon());
+      EXPECT_TRUE(used) << used.error().message;
+      if (used) co_await body(store, *used);
     });
   }
 
@@ -151,19 +134,18 @@ TEST_P(SessionContexts, CodeThatPlots_FiguresAreArtifactsWithAContextAndWithout)
   if (target().backend == "docker") CLOCHE_DOES_NOT_APPLY("the test's image has no matplotlib");
   in_session([](SessionStore&, SessionUse& session) -> Task<> {
     const std::string code = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()\nplt.bar([1], [2])\n";
-    const auto languages = LanguageRegistry::create();
-    EXPECT_TRUE(languages) << languages.error().message;
     session::RunRequest request;
     session::Code python_code;
     python_code.language = "python";
     python_code.text = code;
     request.what = std::move(python_code);
     request.timeout = 60s;
-    RunListener nobody;
-    auto plain = co_await session::run_in_session(*session, *languages, std::move(request), std::move(nobody), soon());
+    session::RunObserver observer;
+    auto plain =
+        co_await session::run_in_session(*session, languages(), std::move(request), std::move(observer), soon());
     EXPECT_TRUE(plain) << plain.error().message;
     if (!plain) co_return;
-    EXPECT_EQ(plain->category, Category::success) << plain->err;
+    EXPECT_EQ(plain->category, Category::success) << plain->reason;
     EXPECT_EQ(plain->artifacts.artifacts.size(), 2u);
     const auto cell = co_await python(session->part<Contexts>(), code);
     EXPECT_EQ(cell.category, Category::success) << cell.reason;
@@ -267,13 +249,13 @@ TEST_P(SessionContexts, CallsBesideEachOther_GoInOrderAndHaveTheirOwnArtifacts) 
     EXPECT_THAT(paths(one), ElementsAre("one"));
     EXPECT_THAT(paths(two), ElementsAre("two"));
     std::string heard;
-    RunListener listener = [&](const RunOutput& piece) { heard += piece.bytes; };
+    OutputSink listener = [&](const Output& piece) { heard += piece.bytes; };
     ContextCall prints = call("main", "python", "print('heard')");
     auto told = co_await contexts.run(std::move(prints), std::move(listener), soon());
     EXPECT_TRUE(told);
     EXPECT_EQ(heard, "heard\n");
     const auto impatient = [&]() -> Task<> {
-      RunListener nobody;
+      OutputSink nobody;
       ContextCall late = call("main", "python", "n.append(9)");
       auto ran = co_await contexts.run(std::move(late), std::move(nobody), Deadline::after(100ms));
       EXPECT_TRUE(!ran && ran.error().code == ErrorCode::timeout);
@@ -292,7 +274,7 @@ TEST_P(SessionContexts, ContextClosedOrSessionCutUnderACall_CallFailsAndNothingI
     Event printed(executor);
     bool on = false;
     const auto endless = [&]() -> Task<> {
-      RunListener listener = [&](const RunOutput&) {
+      OutputSink listener = [&](const Output&) {
         on = true;
         printed.notify();
       };
@@ -336,7 +318,7 @@ TEST_P(SessionContexts, CallerThatGoesAway_LeavesTheContextUsable) {
     bool on = false;
     TaskGroup callers(executor);
     callers.spawn("caller", [&]() -> Task<> {
-      RunListener listener = [&](const RunOutput&) {
+      OutputSink listener = [&](const Output&) {
         on = true;
         printed.notify();
       };

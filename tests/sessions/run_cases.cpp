@@ -2,11 +2,9 @@
 // found again, and what is reported for runs that end with their session.
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
-#include "core/clock.hpp"
 #include "session/runs/run_directory.hpp"
 #include "session/runs/runs.hpp"
-#include "session/store.hpp"
-#include "support/pools.hpp"
+#include "sessions/with_store.hpp"
 
 namespace cloche {
 
@@ -14,28 +12,16 @@ namespace {
 
 using session::BackgroundRun;
 using session::Code;
+using session::EarlierRuns;
 using session::EndMode;
-using session::RunEnd;
-using session::RunInfo;
-using session::RunListener;
-using session::RunOutput;
+using session::RunObserver;
 using session::RunRequest;
 using session::RunResult;
 using session::Runs;
 using session::SessionStore;
 using session::SessionUse;
 using session::ShellLine;
-using session::StoreOptions;
 using testing::IsEmpty;
-
-auth::AuthorizedTenant tenant() { return *auth::AuthorizedTenant::of_record("red"); }
-
-Deadline soon() { return Deadline::after(100s); }
-
-const LanguageRegistry& languages() {
-  static const LanguageRegistry registry = LanguageRegistry::create().value();
-  return registry;
-}
 
 RunRequest code(std::string text) {
   RunRequest request;
@@ -56,17 +42,24 @@ Task<SessionUse> use(SessionStore& store) {
   co_return std::move(*used);
 }
 
-Task<RunResult> run_to_end(SessionUse& session, RunRequest request) {
-  RunListener nobody;
-  auto ran = co_await session::run_in_session(*session, languages(), std::move(request), std::move(nobody), soon());
+struct Ran : RunResult {
+  cloche::RunResult printed;
+};
+
+Task<Ran> run_to_end(SessionUse& session, RunRequest request) {
+  Ran ended;
+  RunObserver observer;
+  observer.output = [&](const Output& piece) { ended.printed.add(piece); };
+  auto ran = co_await session::run_in_session(*session, languages(), std::move(request), std::move(observer), soon());
   EXPECT_TRUE(ran) << ran.error().message;
-  co_return ran.value_or(RunResult());
+  if (ran) static_cast<RunResult&>(ended) = std::move(*ran);
+  co_return ended;
 }
 
 Task<std::string> print_of(SessionUse& session, std::string text) {
   RunRequest request = line(std::move(text));
   const auto ran = co_await run_to_end(session, std::move(request));
-  co_return ran.out;
+  co_return ran.printed.out;
 }
 
 // Directories of runs in /tmp.
@@ -82,7 +75,8 @@ Task<std::vector<std::string>> run_directories(SessionUse& session) {
 
 // Until the sandbox has none with this name.
 Task<bool> is_gone(SessionUse& session, std::string name) {
-  for (int tries = 0; tries < 100; ++tries) {
+  const Deadline patience = Deadline::after(60s);
+  while (!patience.passed()) {
     const std::string count =
         co_await print_of(session, "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -c '" + name + "'");
     if (count == "0\n") co_return true;
@@ -93,38 +87,17 @@ Task<bool> is_gone(SessionUse& session, std::string name) {
 
 }  // namespace
 
-class SessionRuns : public Pools {
- protected:
-  void in_store(std::function<Task<>(SessionStore&)> body) {
-    StoreOptions options;
-    options.profile = "box";
-    options.database = (scratch_.path() / "sessions.db").string();
-    in_manager(with(profile(1, 4)), [&](pool::Manager& manager) -> Task<> {
-      auth::Quotas quotas({}, Clocks().steady);
-      auto store = SessionStore::open(io_.get_executor(), manager, quotas, options);
-      EXPECT_TRUE(store) << store.error().message;
-      auto started = co_await (*store)->start();
-      EXPECT_TRUE(started) << started.error().message;
-      std::exception_ptr thrown;
-      try {
-        co_await body(**store);
-      } catch (...) {
-        thrown = std::current_exception();
-      }
-      co_await (*store)->shut_down(Deadline::after(20s));
-      if (thrown) std::rethrow_exception(thrown);
-    });
-  }
-};
+class SessionRuns : public WithStore {};
 
 TEST_P(SessionRuns, CancelledRun_TakesItsProgramAndItsDirectoryAlong) {
   in_store([](SessionStore& store) -> Task<> {
     SessionUse session = co_await use(store);
     using asio::experimental::awaitable_operators::operator||;
     Event printed(session->executor());
-    RunListener listener = [&](const RunOutput&) { printed.notify(); };
+    RunObserver observer;
+    observer.output = [&](const Output&) { printed.notify(); };
     RunRequest request = code("import sys, time\nprint('on', flush=True)\nsys.argv\ntime.sleep(1000)\n");
-    co_await (session::run_in_session(*session, languages(), std::move(request), std::move(listener), soon()) ||
+    co_await (session::run_in_session(*session, languages(), std::move(request), std::move(observer), soon()) ||
               printed.wait(soon()));
     const bool gone = co_await is_gone(session, "[.]run-");
     EXPECT_TRUE(gone);
@@ -137,15 +110,15 @@ TEST_P(SessionRuns, Output_IsToldAsItComes) {
   in_store([](SessionStore& store) -> Task<> {
     SessionUse session = co_await use(store);
     std::string told;
-    RunListener listener = [&](const RunOutput& output) {
-      told += (output.source == RunOutput::Source::out ? "o:" : "e:") + output.bytes;
+    RunObserver observer;
+    observer.output = [&](const Output& output) {
+      told += (output.stream == Stream::out ? "o:" : "e:") + output.bytes;
     };
     RunRequest request = line("echo one; sleep 0.2; echo two >&2; sleep 0.2; cat");
     request.input = "three";
-    auto ran = co_await session::run_in_session(*session, languages(), std::move(request), std::move(listener), soon());
+    auto ran = co_await session::run_in_session(*session, languages(), std::move(request), std::move(observer), soon());
+    EXPECT_TRUE(ran) << ran.error().message;
     EXPECT_EQ(told, "o:one\ne:two\no:three");
-    EXPECT_EQ(ran.value().out, "one\nthree");
-    EXPECT_EQ(ran.value().err, "two\n");
   });
 }
 
@@ -165,22 +138,21 @@ TEST_P(SessionRuns, ProgramsOfAnEarlierProcess_AreRunsAgain) {
     auto files = session->lease()->files();
     (void)co_await files.write("/tmp/.run-0123456789abcdef/main.py", "left behind");
 
-    Runs& runs = session->part<Runs>();
+    Runs runs(*session, EarlierRuns::to_be_found);  // as the next process has it
     auto recovered = co_await runs.recover(session.shared(), soon());
     EXPECT_TRUE(recovered) << recovered.error().message;
     EXPECT_TRUE(runs.busy());
     auto ended = runs.find(over_id).value();
     const bool has_ended = co_await ended->wait(soon());
     EXPECT_TRUE(has_ended);
-    EXPECT_EQ(ended->log().output(RunOutput::Source::out), "over\n");
+    EXPECT_EQ(ended->log().output(Stream::out), "over\n");
     const auto* result = session::result_in(*ended->log().how());
     EXPECT_EQ(result == nullptr ? -1 : result->outcome.exit_code, 3);
     auto run = runs.find(going_id).value();
     EXPECT_TRUE(run->running());
-    for (int tries = 0; tries < 200 && run->log().output(RunOutput::Source::out).empty(); ++tries) {
-      co_await pause_for(20ms);
-    }
-    EXPECT_EQ(run->log().output(RunOutput::Source::out), "still here\n");
+    const Deadline patience = Deadline::after(60s);
+    while (run->log().output(Stream::out).empty() && !patience.passed()) co_await pause_for(20ms);
+    EXPECT_EQ(run->log().output(Stream::out), "still here\n");
     const auto kept = co_await run_directories(session);
     EXPECT_EQ(kept.size(), 2u) << "one of them may be the running program's";
 
@@ -189,6 +161,7 @@ TEST_P(SessionRuns, ProgramsOfAnEarlierProcess_AreRunsAgain) {
     const auto left = co_await run_directories(session);
     EXPECT_THAT(left, IsEmpty());
     EXPECT_FALSE(runs.busy());
+    co_await runs.close();
   });
 }
 
@@ -198,14 +171,15 @@ TEST_P(SessionRuns, RunThatHasEnded_IsForgottenByTheAgentToo) {
     Runs& runs = session->part<Runs>();
     for (int i = 0; i < 3; ++i) {
       RunRequest request = line("true");
-      auto run = co_await runs.start_background(session, RunInfo(), {}, languages(), std::move(request), soon());
+      auto run = co_await runs.start_background(session, languages(), std::move(request), {}, soon());
       EXPECT_TRUE(run) << run.error().message;
       if (!run) co_return;
       const auto removed = co_await runs.remove((*run)->id(), soon());
       EXPECT_TRUE(removed) << removed.error().message;
     }
     std::size_t known = 3;
-    for (int tries = 0; tries < 100 && known > 0; ++tries) {
+    const Deadline patience = Deadline::after(60s);
+    while (known > 0 && !patience.passed()) {
       const auto list = co_await session->lease()->list_background(soon());
       known = list.value().size();
       if (known > 0) co_await pause_for(20ms);
@@ -221,7 +195,7 @@ TEST_P(SessionRuns, SessionThatIsCut_EndsItsRuns_AndWhoWaitsForThem) {
       SessionUse session = co_await use(store);
       Runs& runs = session->part<Runs>();
       RunRequest request = line("exec sleep 1000");
-      auto started = co_await runs.start_background(session, RunInfo(), {}, languages(), std::move(request), soon());
+      auto started = co_await runs.start_background(session, languages(), std::move(request), {}, soon());
       EXPECT_TRUE(started) << started.error().message;
       if (!started) co_return;
       run = std::move(*started);
@@ -241,7 +215,7 @@ TEST_P(SessionRuns, MemoryThatIsUsedUp_IsTheCause) {
     RunRequest request = code("x = bytearray(1 << 30)\nprint(len(x))\n");
     const auto ran = co_await run_to_end(session, std::move(request));
     EXPECT_EQ(to_string(ran.category), "runtime_error");
-    EXPECT_EQ(to_string(ran.cause), "memory") << ran.err;
+    EXPECT_EQ(to_string(ran.cause), "memory") << ran.printed.err;
     const auto after = co_await print_of(session, "echo alive");
     EXPECT_EQ(after, "alive\n");
   });

@@ -4,10 +4,8 @@
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
-#include "core/clock.hpp"
-#include "session/store.hpp"
+#include "sessions/with_store.hpp"
 #include "support/host_processes.hpp"
-#include "support/pools.hpp"
 
 namespace cloche {
 
@@ -18,11 +16,6 @@ using session::SessionOptions;
 using session::SessionState;
 using session::SessionStore;
 using session::SessionUse;
-using session::StoreOptions;
-
-auth::AuthorizedTenant tenant(const std::string& name) { return *auth::AuthorizedTenant::of_record(name); }
-
-Deadline soon() { return Deadline::after(100s); }
 
 Task<SessionUse> use(SessionStore& store, std::string who, std::string id) {
   auto used = co_await store.use(tenant(who), std::move(id), soon());
@@ -35,30 +28,7 @@ Task<std::string> run_in(SessionUse& session, std::string line) { return shell(s
 
 }  // namespace
 
-class Sessions : public Pools {
- protected:
-  void in_store(StoreOptions options, auth::QuotaOptions quota, std::function<Task<>(SessionStore&)> body) {
-    options.profile = "box";
-    options.database = (scratch_.path() / "sessions.db").string();
-    in_manager(with(profile(1, 4)), [&](pool::Manager& manager) -> Task<> {
-      auth::Quotas quotas(quota, Clocks().steady);
-      auto store = SessionStore::open(io_.get_executor(), manager, quotas, options);
-      EXPECT_TRUE(store) << store.error().message;
-      auto started = co_await (*store)->start();
-      EXPECT_TRUE(started) << started.error().message;
-      std::exception_ptr thrown;
-      try {
-        co_await body(**store);
-      } catch (...) {
-        thrown = std::current_exception();
-      }
-      co_await (*store)->shut_down(Deadline::after(20s));
-      EXPECT_EQ((*store)->list(std::nullopt).size(), 0u);
-      if (thrown) std::rethrow_exception(thrown);
-    });
-  }
-  void in_store(std::function<Task<>(SessionStore&)> body) { in_store({}, {}, std::move(body)); }
-};
+class Sessions : public WithStore {};
 
 TEST_P(Sessions, FirstUse_MakesOneThatIsThereForTheNext) {
   in_store([](SessionStore& store) -> Task<> {
@@ -136,11 +106,10 @@ TEST_P(Sessions, SecretThatIsNotThere_LeavesNoSession) {
 }
 
 TEST_P(Sessions, OneTooMany_IsRefusedUntilOneEnds) {
-  StoreOptions two;
-  two.most = 2;
-  auth::QuotaOptions one_each;
-  one_each.limits.sessions = 1;
-  in_store(two, one_each, [](SessionStore& store) -> Task<> {
+  StoreSetup two;
+  two.store.most = 2;
+  two.quota.limits.sessions = 1;
+  in_store(two, [](pool::Manager&, SessionStore& store) -> Task<> {
     {
       SessionUse red = co_await use(store, "red", "s1");
     }
@@ -160,9 +129,9 @@ TEST_P(Sessions, OneTooMany_IsRefusedUntilOneEnds) {
 }
 
 TEST_P(Sessions, IdleForTooLong_IsEndedButNotWhileItIsUsed) {
-  StoreOptions brief;
-  brief.idle_timeout = 1s;
-  in_store(brief, {}, [](SessionStore& store) -> Task<> {
+  StoreSetup brief;
+  brief.store.idle_timeout = 1s;
+  in_store(brief, [](pool::Manager&, SessionStore& store) -> Task<> {
     {
       SessionUse idle = co_await use(store, "red", "idle");
     }

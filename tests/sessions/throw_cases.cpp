@@ -1,12 +1,10 @@
 // A step that throws, at every point that pools, sessions and links have: each call is answered with an error of a
 // kind, no place is lost, and nothing is left. The points are those of this program: a new one is covered as it is.
 #include "core/async/guarded.hpp"
-#include "core/clock.hpp"
 #include "core/fault_point.hpp"
 #include "session/contexts.hpp"
 #include "session/runs/runs.hpp"
-#include "session/store.hpp"
-#include "support/pools.hpp"
+#include "sessions/with_store.hpp"
 
 namespace cloche {
 
@@ -15,16 +13,14 @@ namespace {
 using session::Code;
 using session::ContextCall;
 using session::Contexts;
+using session::EarlierRuns;
 using session::EndMode;
-using session::RunEnd;
-using session::RunInfo;
-using session::RunListener;
 using session::RunRequest;
 using session::Runs;
+using session::RunStart;
 using session::SessionStore;
 using session::SessionUse;
 using session::ShellLine;
-using session::StoreOptions;
 
 // Of other backends; of what happens after a restart, when nothing of the fake backend lives; of other programs; and of
 // looks that are minutes apart. tests/faults/test_throws.py comes by all of them.
@@ -32,15 +28,6 @@ bool is_elsewhere(std::string_view point) {
   constexpr std::string_view elsewhere[] = {"backend.",      "http.",    "judge.",          "pool.look",
                                             "pool.make.int", "pool.rec", "session.recover", "test."};
   return std::ranges::any_of(elsewhere, [&](std::string_view each) { return point.starts_with(each); });
-}
-
-auth::AuthorizedTenant tenant() { return *auth::AuthorizedTenant::of_record("red"); }
-
-Deadline soon() { return Deadline::after(30s); }
-
-const LanguageRegistry& languages() {
-  static const LanguageRegistry registry = LanguageRegistry::create().value();
-  return registry;
 }
 
 // Whatever the call says, it says it soon. What it throws is an error to its caller, as it is over HTTP.
@@ -62,20 +49,15 @@ Task<Status> use_lease(pool::Manager& manager, bool is_given_back) {
 }
 
 Task<Status> run_code(SessionUse& use) {
-  Runs& runs = use->part<Runs>();
-  CLOCHE_CO_CHECK(co_await runs.recover(use.shared(), soon()));
-  Runs::Work work = [&use](RunListener listener, runner::ExecObserver) -> Task<RunEnd> {
-    RunRequest request;
-    request.what = Code{"python", "open('made', 'w').write(input())"};
-    request.input = "text\n";
-    auto ran = co_await session::run_in_session(*use, languages(), std::move(request), std::move(listener), soon());
-    if (!ran) co_return RunEnd(std::move(ran).error());
-    co_return RunEnd(std::move(*ran));
-  };
-  RunInfo info;
-  CLOCHE_CO_TRY(const auto run, runs.start(use, std::move(info), {}, std::move(work)));
+  CLOCHE_CO_TRY(Runs* const runs, co_await Runs::of(use));
+  RunRequest request;
+  request.what = Code{"python", "open('made', 'w').write(input())\nprint('done')"};
+  request.input = "text\n";
+  RunStart start;
+  start.call = std::move(request);
+  CLOCHE_CO_TRY(const auto run, runs->start(use, languages(), std::move(start)));
   const bool ended = co_await run->wait(soon());
-  EXPECT_TRUE(ended) << "the run looks as if it ran for ever";
+  EXPECT_TRUE(ended) << "the run looks as if it were still running";
   co_return Status{};
 }
 
@@ -83,13 +65,20 @@ Task<Status> run_in_background(SessionUse& use) {
   Runs& runs = use->part<Runs>();
   RunRequest request;
   request.what = ShellLine{"echo one; echo two"};
-  RunInfo info;
-  info.lifetime = Lifetime::background;
-  auto started = co_await runs.start_background(use, std::move(info), {}, languages(), std::move(request), soon());
+  auto started = co_await runs.start_background(use, languages(), std::move(request), {}, soon());
   if (!started) co_return fail(std::move(started).error());
   const bool ended = co_await (*started)->wait(soon());
-  EXPECT_TRUE(ended) << "the run in the background looks as if it ran for ever";
+  EXPECT_TRUE(ended) << "the run in the background looks as if it were still running";
   co_return Status{};
+}
+
+// As the next process does.
+Task<Status> find_runs(SessionUse& use) {
+  Runs next(*use, EarlierRuns::to_be_found);
+  auto work = [&] { return next.recover(use.shared(), soon()); };
+  auto found = co_await guarded("recover", std::move(work));
+  co_await next.close();
+  co_return found;
 }
 
 Task<Status> run_in_context(SessionUse& use) {
@@ -98,7 +87,7 @@ Task<Status> run_in_context(SessionUse& use) {
   call.context = "c";
   call.language = "python";
   call.code = "1 + 1";
-  RunListener nobody;
+  OutputSink nobody;
   auto ran = co_await contexts.run(std::move(call), std::move(nobody), soon());
   auto closed = co_await contexts.close("c");
   if (!ran) co_return fail(std::move(ran).error());
@@ -115,32 +104,16 @@ Task<> use_everything(pool::Manager& manager, SessionStore& store) {
     (void)co_await answered("run", [&] { return run_code(use); });
     (void)co_await answered("run in the background", [&] { return run_in_background(use); });
     (void)co_await answered("context", [&] { return run_in_context(use); });
+    (void)co_await answered("runs of an earlier process", [&] { return find_runs(use); });
   }
   (void)co_await answered("end", [&] { return store.end(tenant(), "s1", EndMode::cut, soon()); });
 }
 
 }  // namespace
 
-class ThrowingSteps : public Pools {
+class ThrowingSteps : public WithStore {
  protected:
   ~ThrowingSteps() override { (void)faults::set_faults(""); }
-
-  void in_store(std::function<Task<>(pool::Manager&, SessionStore&)> body) {
-    StoreOptions options;
-    options.profile = "box";
-    options.database = (scratch_.path() / "sessions.db").string();
-    in_manager(with(profile(1, 4)), [&](pool::Manager& manager) -> Task<> {
-      auth::Quotas quotas({}, Clocks().steady);
-      auto store = SessionStore::open(io_.get_executor(), manager, quotas, options);
-      EXPECT_TRUE(store) << store.error().message;
-      if (!store) co_return;
-      auto started = co_await (*store)->start();
-      EXPECT_TRUE(started) << started.error().message;
-      co_await body(manager, **store);
-      co_await (*store)->shut_down(Deadline::after(20s));
-      EXPECT_EQ((*store)->list(std::nullopt).size(), 0u);
-    });
-  }
 
   // `faults`: what happens at a point of this name.
   void throw_at_each_point(const std::function<std::string(const std::string& point)>& faults_at) {
@@ -149,7 +122,7 @@ class ThrowingSteps : public Pools {
       if (is_elsewhere(each.name)) continue;
       const std::string point(each.name);
       SCOPED_TRACE(point);
-      in_store([&](pool::Manager& manager, SessionStore& store) -> Task<> {
+      in_store({}, [&](pool::Manager& manager, SessionStore& store) -> Task<> {
         const bool set = faults::set_faults(faults_at(point)).has_value();
         EXPECT_TRUE(set);
         co_await use_everything(manager, store);
@@ -181,14 +154,14 @@ TEST_P(ThrowingSteps, NoMemoryTwiceInARow_CostsOnlyWhatItWasPartOf) {
 
 // As a caller does that goes away while what earlier runs left is removed.
 TEST_P(ThrowingSteps, RecoveryOfRunsThatIsCutOff_FindsNoRunTwice) {
-  in_store([](pool::Manager&, SessionStore& store) -> Task<> {
+  in_store([](SessionStore& store) -> Task<> {
     auto used = co_await store.use(tenant(), "s1", soon());
     EXPECT_TRUE(used);
     if (!used) co_return;
     SessionUse use = std::move(*used);
     auto ran = co_await run_in_background(use);
     EXPECT_TRUE(ran);
-    Runs next(*use);  // as the next process has it
+    Runs next(*use, EarlierRuns::to_be_found);  // as the next process has it
     (void)faults::set_faults("run.recover.remove=throw");
     auto work = [&] { return next.recover(use.shared(), soon()); };
     auto cut_off = co_await guarded("recover", work);
@@ -197,6 +170,22 @@ TEST_P(ThrowingSteps, RecoveryOfRunsThatIsCutOff_FindsNoRunTwice) {
     EXPECT_TRUE(again);
     EXPECT_EQ(next.list().size(), 1u);
     co_await next.close();
+  });
+}
+
+TEST_P(ThrowingSteps, FirstRunOfAFreshSession_DoesNotAskForEarlierRuns) {
+  in_store([](SessionStore& store) -> Task<> {
+    auto used = co_await store.use(tenant(), "s1", soon());
+    EXPECT_TRUE(used);
+    if (!used) co_return;
+    SessionUse use = std::move(*used);
+    (void)faults::set_faults("run.recover=throw");
+    auto ran = co_await run_code(use);
+    EXPECT_TRUE(ran) << ran.error().message;
+    EXPECT_EQ(faults::passes("run.recover"), 0u);
+    EXPECT_EQ(faults::passes("run.begin"), 1u);
+    auto found = co_await find_runs(use);
+    EXPECT_FALSE(found) << "the point is not where the agent is asked";
   });
 }
 

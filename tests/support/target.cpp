@@ -8,7 +8,7 @@
 #include "backend/docker/docker_backend.hpp"
 #include "backend/oci/oci_backend.hpp"
 #include "core/ids.hpp"
-#include "sandbox/fake_backend.hpp"
+#include "sandbox/testing/fake_backend.hpp"
 
 namespace cloche::testing_support {
 

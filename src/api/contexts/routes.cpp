@@ -3,8 +3,11 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
-#include "api/contexts/bodies.hpp"
+#include "api/session_access.hpp"
+#include "core/utc_time.hpp"
 #include "http/server/request/json_body.hpp"
+#include "json/json_object.hpp"
+#include "session/contexts.hpp"
 
 namespace cloche::api {
 
@@ -15,17 +18,37 @@ using session::Contexts;
 using session::SessionStore;
 using session::SessionUse;
 
-// An interpreter starts in well under a second; a session may have to be made first, and a restart waits for its turn.
-constexpr std::chrono::seconds starting_patience{90};
+// An interpreter starts in well under a second; a restart waits for its turn.
+constexpr std::chrono::seconds starting_timeout{90};
 
-// Finds the existing session that the path names.
-Result<SessionUse> session_of(SessionStore& store, const Call& call) {
-  CLOCHE_TRY(const auto tenant, call.tenant(std::string(call.path["tenant"])));
-  return store.find(tenant, std::string(call.path["session"]));
+struct NewContext {
+  std::string name;
+  std::string language;
+};
+
+// {"name", "language"}
+Result<NewContext> read_new_context(const json::value& body) {
+  CLOCHE_TRY(JsonObject object, JsonObject::of(body, "the body"));
+  NewContext wanted;
+  CLOCHE_TRY(wanted.name, object.text("name"));
+  CLOCHE_TRY(wanted.language, object.text("language"));
+  CLOCHE_CHECK(object.finish());
+  return wanted;
+}
+
+json::object to_json(const session::ContextInfo& info) {
+  json::object body;
+  body["name"] = info.name;
+  body["language"] = session::to_string(info.language);
+  body["alive"] = info.alive;
+  body["calls"] = info.calls;
+  body["created"] = to_utc_text(std::chrono::time_point_cast<WallTime::duration>(info.created));
+  body["last_used"] = to_utc_text(std::chrono::time_point_cast<WallTime::duration>(info.last_used));
+  return body;
 }
 
 Task<Status> list(SessionStore& store, Call& call) {
-  CLOCHE_CO_TRY(SessionUse use, session_of(store, call));
+  CLOCHE_CO_TRY(SessionUse use, find_session(call, store));
   json::array contexts;
   for (const auto& info : use->part<Contexts>().list()) contexts.push_back(to_json(info));
   json::object answer;
@@ -40,11 +63,9 @@ Task<Status> create(SessionStore& store, Call& call) {
   // No session is made for what cannot be in it.
   CLOCHE_CO_CHECK(session::check_context_name(wanted.name));
   CLOCHE_CO_CHECK(session::parse_context_language(wanted.language));
-  CLOCHE_CO_TRY(const auto tenant, call.tenant(std::string(call.path["tenant"])));
-  const Deadline deadline = Deadline::after(starting_patience);
-  std::string id(call.path["session"]);
-  auto use = co_await store.use(tenant, std::move(id), deadline);
+  auto use = co_await use_session(call, store);
   if (!use) co_return fail(std::move(use).error());
+  const Deadline deadline = Deadline::after(starting_timeout);
   auto made = co_await (*use)->part<Contexts>().create(std::move(wanted.name), std::move(wanted.language), deadline);
   if (!made) co_return fail(std::move(made).error());
   const json::value answer = to_json(*made);
@@ -52,9 +73,9 @@ Task<Status> create(SessionStore& store, Call& call) {
 }
 
 Task<Status> restart(SessionStore& store, Call& call) {
-  CLOCHE_CO_TRY(SessionUse use, session_of(store, call));
+  CLOCHE_CO_TRY(SessionUse use, find_session(call, store));
   std::string name(call.path["name"]);
-  const Deadline deadline = Deadline::after(starting_patience);
+  const Deadline deadline = Deadline::after(starting_timeout);
   auto restarted = co_await use->part<Contexts>().restart(std::move(name), deadline);
   if (!restarted) co_return fail(std::move(restarted).error());
   const json::value answer = to_json(*restarted);
@@ -62,7 +83,7 @@ Task<Status> restart(SessionStore& store, Call& call) {
 }
 
 Task<Status> close(SessionStore& store, Call& call) {
-  CLOCHE_CO_TRY(SessionUse use, session_of(store, call));
+  CLOCHE_CO_TRY(SessionUse use, find_session(call, store));
   std::string name(call.path["name"]);
   call.exchange.outlive_client();
   auto closed = co_await use->part<Contexts>().close(name);

@@ -4,7 +4,8 @@
 
 #include <boost/json/object.hpp>
 
-#include "api/files/calls.hpp"
+#include "api/errors.hpp"
+#include "api/files/file_call.hpp"
 #include "api/files/matches.hpp"
 #include "api/files/place.hpp"
 #include "core/utc_time.hpp"
@@ -30,7 +31,7 @@ Task<Status> stat(Call& call, Session& session, StatBody body) {
   CLOCHE_CO_TRY(const Place place, place_in(session, body.path));
   auto files = place.sandbox->files();
   const Links links = body.follow ? Links::follow : Links::look_at;
-  CLOCHE_CO_TRY(const FileEntry entry, co_await files.stat(place.file, links, Deadline::after(file_patience)));
+  CLOCHE_CO_TRY(const FileEntry entry, co_await files.stat(place.file, links, Deadline::after(file_timeout)));
   json::object answer;
   answer["path"] = place.path;
   answer["type"] = to_string(entry.type);
@@ -49,7 +50,7 @@ Task<Status> remove(Call& call, Session& session, DeleteBody body) {
   const Recursion recursion = body.recursive ? Recursion::whole_tree : Recursion::none;
   const Missing missing = body.missing_ok ? Missing::fine : Missing::error;
   CLOCHE_CO_TRY(const std::uint64_t removed,
-                co_await files.remove(place.file, recursion, missing, Deadline::after(file_patience)));
+                co_await files.remove(place.file, recursion, missing, Deadline::after(file_timeout)));
   json::object answer;
   answer["path"] = place.path;
   answer["removed"] = removed;
@@ -63,7 +64,7 @@ Task<Status> move(Call& call, Session& session, MoveBody body) {
   options.existing = body.overwrite ? MoveOptions::Existing::replace : MoveOptions::Existing::keep;
   options.parents = body.parents ? MoveOptions::Parents::make : MoveOptions::Parents::must_exist;
   auto files = from.sandbox->files();
-  CLOCHE_CO_CHECK(co_await files.move(from.file, to.file, options, Deadline::after(file_patience)));
+  CLOCHE_CO_CHECK(co_await files.move(from.file, to.file, options, Deadline::after(file_timeout)));
   json::object answer;
   answer["path"] = from.path;
   answer["to"] = to.path;
@@ -77,7 +78,7 @@ Task<Status> make_directory(Call& call, Session& session, MkdirBody body) {
   options.parents = body.parents ? DirectoryOptions::Parents::make : DirectoryOptions::Parents::must_exist;
   auto files = place.sandbox->files();
   CLOCHE_CO_TRY(const std::uint64_t made,
-                co_await files.make_directory(place.file, options, Deadline::after(file_patience)));
+                co_await files.make_directory(place.file, options, Deadline::after(file_timeout)));
   json::object answer;
   answer["path"] = place.path;
   answer["created"] = made > 0;
@@ -109,7 +110,7 @@ Task<Status> edit(Call& call, Session& session, EditBody body) {
   EditRequest request{std::move(body.old_text), std::move(body.new_text), expected};
   auto files = place.sandbox->files();
   CLOCHE_CO_TRY(const EditResult result,
-                co_await files.edit(place.file, std::move(request), Deadline::after(file_patience)));
+                co_await files.edit(place.file, std::move(request), Deadline::after(file_timeout)));
   if (result.outcome != EditOutcome::done) {
     EditFailure failure = edit_failure_of(result, expected);
     co_return co_await answer_refusal(call.exchange, 409, std::move(failure.code), std::move(failure.message));

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "api/files/calls.hpp"
+#include "api/files/file_call.hpp"
 #include "api/files/place.hpp"
 #include "http/server/request/byte_range.hpp"
 #include "session/runs/artifacts.hpp"
@@ -23,7 +23,7 @@ struct Content {
 };
 
 Task<Result<Content>> open_content(session::Session& session, std::string path) {
-  const Deadline deadline = Deadline::after(file_patience);
+  const Deadline deadline = Deadline::after(file_timeout);
   CLOCHE_CO_TRY(const std::string clean, session_path(path, session.work_dir()));
   Content content{session.lease().shared(), place_of(clean, session.work_dir()), 0, "", ""};
   auto files = content.sandbox->files();
@@ -71,7 +71,7 @@ Task<Status> stream(http::Exchange& exchange, Content content, unsigned status, 
       co_return written;
     };
     auto files = content.sandbox->files();
-    const Deadline deadline = Deadline::after(stream_patience);
+    const Deadline deadline = Deadline::after(stream_timeout);
     CLOCHE_CO_CHECK(co_await files.read_stream(content.place, range, std::move(sink), deadline));
   }
   co_return co_await exchange.end();

@@ -2,8 +2,8 @@
 
 #include <boost/json/object.hpp>
 
-#include "api/files/calls.hpp"
 #include "api/files/content.hpp"
+#include "api/files/file_call.hpp"
 #include "api/files/place.hpp"
 #include "http/server/request/json_body.hpp"
 
@@ -38,7 +38,7 @@ Task<Status> unpack(Call& call, Session& session, Files::Source source, TarCaps 
   FilePath workspace = FilePath::beneath(session.work_dir(), ".");
   caps.content = most_tar;
   caps.entries = most_entries;
-  const Deadline deadline = Deadline::after(stream_patience);
+  const Deadline deadline = Deadline::after(stream_timeout);
   auto unpacked = co_await files.unpack(std::move(workspace), std::move(source), caps, deadline);
   if (!unpacked) {
     Error error = std::move(unpacked).error();
@@ -124,7 +124,7 @@ Task<Status> copy_out(SessionStore& store, Call& call) {
   const auto sandbox = use->lease().shared();
   auto files = sandbox->files();
   FilePath place = place_of(path, use->work_dir());
-  const Deadline deadline = Deadline::after(stream_patience);
+  const Deadline deadline = Deadline::after(stream_timeout);
   CLOCHE_CO_CHECK(co_await files.pack(std::move(place), std::move(sink), deadline));
   co_return co_await exchange.end();
 }

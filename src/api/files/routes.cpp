@@ -2,16 +2,17 @@
 
 #include <boost/json/object.hpp>
 
-#include "api/files/calls.hpp"
+#include "api/errors.hpp"
 #include "api/files/changes.hpp"
 #include "api/files/content.hpp"
 #include "api/files/copy.hpp"
+#include "api/files/file_call.hpp"
 #include "api/files/lines.hpp"
 #include "api/files/matches.hpp"
 #include "api/files/place.hpp"
 #include "api/files/text.hpp"
-#include "crypto/sha256.hpp"
 #include "core/base64.hpp"
+#include "crypto/sha256.hpp"
 #include "http/server/request/json_body.hpp"
 #include "session/runs/artifacts.hpp"
 
@@ -31,7 +32,7 @@ constexpr std::size_t weight_of_entry = 512;  // the time to serialize one, as a
 
 // Feeds the file to the window, as much of it as the window wants; the file's size.
 Task<Result<std::uint64_t>> scan(http::Exchange& exchange, const Place& place, LineWindow& window, LineCaps caps) {
-  const Deadline deadline = Deadline::after(file_patience);
+  const Deadline deadline = Deadline::after(file_timeout);
   auto files = place.sandbox->files();
   CLOCHE_CO_TRY(const FileEntry entry, co_await files.stat(place.file, Links::follow, deadline));
   CLOCHE_CO_CHECK(exchange.hold(Bytes{std::min(entry.size, caps.content.count)}));
@@ -111,7 +112,7 @@ Task<Status> read_raw(Call& call, Session& session, ReadBinaryBody body) {
 Task<Status> read_binary(Call& call, Session& session, ReadBinaryBody body) {
   if (wants_raw_bytes(call.exchange)) co_return co_await read_raw(call, session, std::move(body));
   CLOCHE_CO_TRY(const Place place, place_in(session, body.path));
-  const Deadline deadline = Deadline::after(file_patience);
+  const Deadline deadline = Deadline::after(file_timeout);
   auto files = place.sandbox->files();
   const FileRange range{body.offset, body.length.value_or(0)};
   if (!body.length || *body.length > small_read.count) {
@@ -146,7 +147,7 @@ Task<Status> read_binary(Call& call, Session& session, ReadBinaryBody body) {
 
 Task<Status> write(Call& call, Session& session, WriteBody body) {
   CLOCHE_CO_TRY(const Place place, place_in(session, body.path));
-  const Deadline deadline = Deadline::after(file_patience);
+  const Deadline deadline = Deadline::after(file_timeout);
   auto files = place.sandbox->files();
   const bool append = body.existing == WriteBody::Existing::append;
   std::uint64_t size = body.content.size();
@@ -166,7 +167,7 @@ Task<Status> write(Call& call, Session& session, WriteBody body) {
 
 Task<Status> grep(Call& call, Session& session, GrepBody body) {
   CLOCHE_CO_TRY(const Place place, place_in(session, body.path));
-  const Deadline deadline = Deadline::after(file_patience);
+  const Deadline deadline = Deadline::after(file_timeout);
   auto files = place.sandbox->files();
   // Matches in a directory are returned with their path in it, matches in a file with the name of the file.
   CLOCHE_CO_TRY(const FileEntry entry, co_await files.stat(place.file, Links::follow, deadline));
@@ -189,7 +190,7 @@ Task<Status> grep(Call& call, Session& session, GrepBody body) {
 
 Task<Status> glob(Call& call, Session& session, GlobBody body) {
   CLOCHE_CO_TRY(const Place place, place_in(session, body.path));
-  const Deadline deadline = Deadline::after(file_patience);
+  const Deadline deadline = Deadline::after(file_timeout);
   auto files = place.sandbox->files();
   // A file has no entries below it.
   CLOCHE_CO_TRY(const FileEntry entry, co_await files.stat(place.file, Links::follow, deadline));

@@ -13,7 +13,7 @@ namespace {
 namespace json = boost::json;
 
 // How long an engine may take to say that it is there.
-constexpr std::chrono::seconds engine_patience{2};
+constexpr std::chrono::seconds engine_timeout{2};
 
 // Ready means that every pool with warm sandboxes has at least one.
 json::array lacks_of(const pool::Manager& pools) {
@@ -52,7 +52,7 @@ Task<> health(http::Exchange& exchange) {
 
 Task<> readiness(const pool::Manager& pools, Backend& backend, http::Exchange& exchange) {
   json::array lacks = lacks_of(pools);
-  auto reached = co_await backend.reach(Deadline::after(engine_patience));
+  auto reached = co_await backend.reach(Deadline::after(engine_timeout));
   if (!reached) {
     json::object lack;
     lack["backend"] = backend.name();

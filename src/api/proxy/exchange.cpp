@@ -48,7 +48,7 @@ Task<> ProxyExchange::send_or_fail(Status& failure) {
 
 Task<Status> ProxyExchange::send() {
   std::string head = serialise_proxy_head(head_);
-  CLOCHE_CO_CHECK(co_await connection_.write(std::move(head), Deadline::after(rules_.patience)));
+  CLOCHE_CO_CHECK(co_await connection_.write(std::move(head), Deadline::after(rules_.timeout)));
   touch();
   if (!head_.has_body) co_return Status{};
   co_return co_await send_body();
@@ -60,7 +60,7 @@ Task<Status> ProxyExchange::send_body() {
     const bool last = piece.empty();
     if (!head_.length) piece = last ? "0\r\n\r\n" : fmt::format("{:x}\r\n{}\r\n", piece.size(), piece);
     touch();
-    CLOCHE_CO_CHECK(co_await connection_.write(std::move(piece), Deadline::after(rules_.patience)));
+    CLOCHE_CO_CHECK(co_await connection_.write(std::move(piece), Deadline::after(rules_.timeout)));
     touch();
     if (last) co_return Status{};
   }
@@ -121,10 +121,10 @@ Task<Status> ProxyExchange::pass_body() {
 
 Task<Result<std::string>> ProxyExchange::read_patiently() {
   for (;;) {
-    auto bytes = co_await connection_.read(Deadline::at(last_ + rules_.patience));
+    auto bytes = co_await connection_.read(Deadline::at(last_ + rules_.timeout));
     const bool slow = !bytes && bytes.error().code == ErrorCode::timeout;
     // The request's body may still have been on its way.
-    if (slow && Deadline::Clock::now() - last_ < rules_.patience) continue;
+    if (slow && Deadline::Clock::now() - last_ < rules_.timeout) continue;
     if (slow) co_return fail(ErrorCode::timeout, "it did not respond in time");
     touch();
     co_return bytes;
@@ -166,7 +166,7 @@ Task<> ProxyExchange::from_client(http::Stream& client) {
     if (!count || *count == 0) co_return;
     touch();
     std::string bytes(buffer.data(), *count);
-    auto written = co_await connection_.write(std::move(bytes), Deadline::after(rules_.patience));
+    auto written = co_await connection_.write(std::move(bytes), Deadline::after(rules_.timeout));
     if (!written) co_return;
   }
 }
@@ -175,7 +175,7 @@ Task<> ProxyExchange::from_server(http::Stream& client) {
   std::string bytes = std::exchange(unread_, {});
   for (;;) {
     if (!bytes.empty()) {
-      auto written = co_await client.write_all(bytes, Deadline::after(rules_.patience));
+      auto written = co_await client.write_all(bytes, Deadline::after(rules_.timeout));
       if (!written) co_return;
     }
     auto read = co_await connection_.read();

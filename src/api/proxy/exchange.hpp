@@ -13,9 +13,8 @@
 namespace cloche::api {
 
 struct ProxyRules {
-  std::chrono::steady_clock::duration patience =
-      std::chrono::seconds(60);                                         // with a server that neither reads nor writes
-  std::chrono::steady_clock::duration idle = std::chrono::minutes(10);  // of a WebSocket
+  std::chrono::steady_clock::duration timeout = std::chrono::seconds(60);  // of a server that neither reads nor writes
+  std::chrono::steady_clock::duration idle = std::chrono::minutes(10);     // of a WebSocket
   Bytes request = mib(256);
   Bytes answer = mib(1024);
 };

@@ -1,6 +1,7 @@
 #include "api/proxy/routes.hpp"
 
-#include "api/files/calls.hpp"
+#include "api/errors.hpp"
+#include "api/session_access.hpp"
 #include "api/session_auth_check.hpp"
 #include "core/async/first_of.hpp"
 
@@ -10,7 +11,7 @@ namespace {
 
 using session::SessionStore;
 
-constexpr std::chrono::seconds connect_patience{10};
+constexpr std::chrono::seconds connect_timeout{10};
 
 bool asks_for_websocket(const http::Exchange& exchange) {
   return exchange.method() == "GET" && http::list_has(exchange.field("Connection"), "upgrade") &&
@@ -63,7 +64,7 @@ Task<Status> serve_proxy(SessionStore& store, ProxyRules rules, Call& call) {
   CLOCHE_CO_TRY(const session::SessionUse use, find_session(call, store));
   CLOCHE_CO_TRY(const session::Admission admission, use->admit_connection());
   const auto sandbox = use->lease().shared();
-  auto connected = co_await sandbox->connect(port, Deadline::after(connect_patience));
+  auto connected = co_await sandbox->connect(port, Deadline::after(connect_timeout));
   if (!connected) {
     Error error = std::move(connected).error();
     co_return co_await answer_for_server(call.exchange, port, std::move(error));

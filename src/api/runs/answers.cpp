@@ -17,7 +17,6 @@ namespace {
 using session::Artifact;
 using session::ContextResult;
 using session::Run;
-using session::RunOutput;
 using session::RunResult;
 
 constexpr std::chrono::seconds come_back_after{1};
@@ -81,8 +80,8 @@ json::object result_json(const Run& run, const RunPlace& place, Printed printed)
   const RunResult& result = *session::result_in(end);
   json::object body;
   if (printed == Printed::included) {
-    put_bytes(body, "stdout", run.log().output(RunOutput::Source::out));
-    put_bytes(body, "stderr", run.log().output(RunOutput::Source::err));
+    put_bytes(body, "stdout", run.log().output(Stream::out));
+    put_bytes(body, "stderr", run.log().output(Stream::err));
   }
   body["exit_code"] = result.outcome.exit_code;
   body["category"] = to_string(result.category);
@@ -108,7 +107,7 @@ json::object result_json(const Run& run, const RunPlace& place, Printed printed)
 
 std::size_t printed_size(const Run& run) {
   if (run.running()) return 0;
-  std::size_t size = run.log().output(RunOutput::Source::out).size() + run.log().output(RunOutput::Source::err).size();
+  std::size_t size = run.log().output(Stream::out).size() + run.log().output(Stream::err).size();
   if (const RunResult* result = session::result_in(*run.log().how())) {
     size += result->compile.out.size() + result->compile.err.size();
   }
@@ -126,8 +125,8 @@ json::object summary_json(const Run& run) {
   body["text"] = to_utf8(run.info().text);
   body["started"] = text_of(run.started());
   body["ended"] = run.ended() ? json::value(text_of(*run.ended())) : json::value();
-  body["stdout_size"] = run.log().output(RunOutput::Source::out).size();
-  body["stderr_size"] = run.log().output(RunOutput::Source::err).size();
+  body["stdout_size"] = run.log().output(Stream::out).size();
+  body["stderr_size"] = run.log().output(Stream::err).size();
   return body;
 }
 
@@ -159,8 +158,8 @@ http::ServerEvent to_server_event(const Run& run, const RunPlace& place, const s
   http::ServerEvent event;
   event.id = event_id({run.id(), told.position});
   json::object body;
-  if (const auto* output = std::get_if<RunOutput>(&told.what)) {
-    event.name = output->source == RunOutput::Source::out ? "stdout" : "stderr";
+  if (const auto* output = std::get_if<Output>(&told.what)) {
+    event.name = output->stream == Stream::out ? "stdout" : "stderr";
     put_bytes(body, "text", output->bytes);
   } else if (const auto* artifact = std::get_if<Artifact>(&told.what)) {
     event.name = "artifact";

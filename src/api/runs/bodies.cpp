@@ -4,6 +4,8 @@
 #include <charconv>
 #include <csignal>
 
+#include "runner/judge/program_plan.hpp"
+
 namespace cloche::api {
 
 namespace {
@@ -17,7 +19,6 @@ constexpr std::chrono::seconds longest_wait{300};
 constexpr std::chrono::seconds usual_wait{30};
 constexpr std::uint64_t usual_output = 64 << 10;
 constexpr std::uint64_t most_output = 4 << 20;
-constexpr std::size_t longest_shown_text = 200;
 
 constexpr ShapeMember run_file_members[] = {{"content", &shapes::text}, {"content_base64", &shapes::text}};
 constexpr Shape run_file_shape{.kinds = Shape::text | Shape::object,
@@ -112,28 +113,43 @@ Result<session::ArtifactChoice> read_artifacts(JsonObject& body) {
   return choice;
 }
 
-// What both bodies have.
-Status read_common(JsonObject& body, RunCall& call) {
-  CLOCHE_TRY(call.where, read_session_name(body));
+// What both bodies have, for code or a line.
+Result<RunBody> read_rest(JsonObject& body, std::variant<Code, ShellLine> what) {
+  RunBody wanted;
+  CLOCHE_TRY(wanted.where, read_session_name(body));
   CLOCHE_TRY(const bool background, body.flag("background", false));
-  call.lifetime = background ? Lifetime::background : Lifetime::foreground;
+  wanted.lifetime = background ? Lifetime::background : Lifetime::foreground;
+  session::RunRequest request;
   if (body.has("timeout")) {
     const std::chrono::milliseconds most = background ? longest_background_run : longest_run;
-    CLOCHE_TRY(call.request.timeout, body.seconds("timeout", most, most));
+    CLOCHE_TRY(request.timeout, body.seconds("timeout", most, most));
   }
-  CLOCHE_TRY(call.request.input, read_input(body));
-  CLOCHE_TRY(call.request.artifact_choice, read_artifacts(body));
-  CLOCHE_TRY(call.request.env, read_env(body));
-  CLOCHE_TRY(call.request.files, read_files(body));
-  CLOCHE_TRY(call.request.work_dir, body.text("work_dir", ""));
-  CLOCHE_TRY(call.context, body.text("context", ""));
+  CLOCHE_TRY(request.input, read_input(body));
+  CLOCHE_TRY(request.artifact_choice, read_artifacts(body));
+  CLOCHE_TRY(request.env, read_env(body));
+  CLOCHE_TRY(request.files, read_files(body));
+  CLOCHE_TRY(request.work_dir, body.text("work_dir", ""));
+  CLOCHE_TRY(std::string context, body.text("context", ""));
   CLOCHE_CHECK(body.finish());
-  if (call.context.empty()) return {};
+  if (context.empty()) {
+    request.what = std::move(what);
+    wanted.call = std::move(request);
+    return wanted;
+  }
   if (background) return refused("the body: background is not available in a context");
-  if (!call.request.env.empty() || !call.request.files.empty() || !call.request.work_dir.empty()) {
+  if (!request.env.empty() || !request.files.empty() || !request.work_dir.empty()) {
     return refused("the body: env, files and work_dir cannot be set in a context, which keeps its own");
   }
-  return {};
+  session::ContextCall call{static_cast<session::RunSettings&&>(request), std::move(context), {}, {}};
+  if (auto* code = std::get_if<Code>(&what)) {
+    call.language = std::move(code->language);
+    call.code = std::move(code->text);
+  } else {
+    call.language = "bash";
+    call.code = std::move(std::get<ShellLine>(what).line);
+  }
+  wanted.call = std::move(call);
+  return wanted;
 }
 
 Status check_no_nul(std::string_view text, std::string_view field) {
@@ -167,61 +183,26 @@ constexpr RunSignal run_signals[] = {
 
 constinit const Shape run_body_shape = shapes::object_of(run_members);
 
-session::RunInfo RunCall::info() const {
-  session::RunInfo info;
-  if (const auto* code = std::get_if<Code>(&request.what)) {
-    info.language = code->language;
-    info.text = code->text.substr(0, longest_shown_text);
-  } else {
-    info.language = "bash";
-    info.text = std::get<ShellLine>(request.what).line.substr(0, longest_shown_text);
-  }
-  info.context = context;
-  info.lifetime = lifetime;
-  return info;
-}
-
-session::ContextCall RunCall::context_call() const {
-  session::ContextCall call;
-  call.context = context;
-  if (const auto* code = std::get_if<Code>(&request.what)) {
-    call.language = code->language;
-    call.code = code->text;
-  } else {
-    call.language = "bash";
-    call.code = std::get<ShellLine>(request.what).line;
-  }
-  call.input = request.input;
-  call.timeout = request.timeout;
-  call.artifact_choice = request.artifact_choice;
-  return call;
-}
-
-Result<RunCall> read_execute_body(const json::value& value) {
+Result<RunBody> read_execute_body(const json::value& value) {
   CLOCHE_TRY(JsonObject body, JsonObject::of(value, "the body"));
-  RunCall call;
   Code code;
   CLOCHE_TRY(code.text, body.text("code"));
   CLOCHE_TRY(code.language, body.text("language", "python"));
-  call.request.what = std::move(code);
-  CLOCHE_CHECK(read_common(body, call));
-  return call;
+  return read_rest(body, std::move(code));
 }
 
-Result<RunCall> read_bash_body(const json::value& value) {
+Result<RunBody> read_bash_body(const json::value& value) {
   CLOCHE_TRY(JsonObject body, JsonObject::of(value, "the body"));
-  RunCall call;
   ShellLine line;
   CLOCHE_TRY(line.line, body.text("command"));
   CLOCHE_CHECK(check_no_nul(line.line, "command"));
   CLOCHE_TRY(const bool pipefail, body.flag("pipefail", false));
   if (pipefail) line.pipes = ShellLine::Pipes::any_failure;
-  call.request.what = std::move(line);
-  CLOCHE_CHECK(read_common(body, call));
-  if (pipefail && !call.context.empty()) {
+  CLOCHE_TRY(RunBody wanted, read_rest(body, std::move(line)));
+  if (pipefail && std::holds_alternative<session::ContextCall>(wanted.call)) {
     return refused("the body: pipefail cannot be set in a context; run 'set -o pipefail' in it instead");
   }
-  return call;
+  return wanted;
 }
 
 Result<int> read_signal_body(const json::value& value) {
@@ -254,7 +235,7 @@ Result<OutputQuery> read_output_query(const http::Query& query) {
   OutputQuery wanted;
   const auto stream = query.find("stream").value_or("stdout");
   if (stream != "stdout" && stream != "stderr") return refused("the query: stream must be 'stdout' or 'stderr'");
-  if (stream == "stderr") wanted.source = session::RunOutput::Source::err;
+  if (stream == "stderr") wanted.stream = Stream::err;
   constexpr std::uint64_t anywhere = std::uint64_t{1} << 40;
   CLOCHE_TRY(wanted.offset, read_whole(query, "offset", 0, anywhere));
   CLOCHE_TRY(wanted.limit, read_whole(query, "limit", usual_output, most_output));

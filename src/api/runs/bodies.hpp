@@ -8,30 +8,26 @@
 #include <string>
 
 #include "api/files/bodies.hpp"
+#include "cloche/output.hpp"
 #include "http/server/request/target.hpp"
 #include "json/shape.hpp"
-#include "session/runs/run.hpp"
+#include "session/runs/run_request.hpp"
 
 namespace cloche::api {
 
-struct RunCall {
+struct RunBody {
   SessionName where;
-  session::RunRequest request;
-  std::string context;  // empty: none
-  Lifetime lifetime = Lifetime::foreground;
-
-  session::RunInfo info() const;
-  // For a run in a context.
-  session::ContextCall context_call() const;
+  session::RunCall call;
+  Lifetime lifetime = Lifetime::foreground;  // of a call in a context always this one
 };
 
 // {"code", "language", "tenant_id", "session_id", "timeout", "stdin" | "stdin_base64", "env": {}, "files": {path: text
 // |
 //  {"content" | "content_base64"}}, "context", "background", "work_dir", "artifacts": {"ignore": "default" | "none",
 //  "include": [], "exclude": []}}
-Result<RunCall> read_execute_body(const json::value& body);
+Result<RunBody> read_execute_body(const json::value& body);
 // The same with "command" and "pipefail" instead of "code" and "language".
-Result<RunCall> read_bash_body(const json::value& body);
+Result<RunBody> read_bash_body(const json::value& body);
 // The shape of both. A large field must be listed here; unlisted fields share a small number of values.
 extern const Shape run_body_shape;
 
@@ -41,7 +37,7 @@ Result<int> read_signal_body(const json::value& body);
 Result<std::chrono::milliseconds> read_wait_body(const json::value& body);
 
 struct OutputQuery {
-  session::RunOutput::Source source = session::RunOutput::Source::out;
+  Stream stream = Stream::out;
   std::uint64_t offset = 0;
   std::uint64_t limit = 0;
 };

@@ -15,8 +15,10 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
 
-Result<RunCall> execute(std::string_view text) { return read_execute_body(json::parse(text)); }
-Result<RunCall> bash(std::string_view text) { return read_bash_body(json::parse(text)); }
+Result<RunBody> execute(std::string_view text) { return read_execute_body(json::parse(text)); }
+Result<RunBody> bash(std::string_view text) { return read_bash_body(json::parse(text)); }
+
+const session::RunRequest& request_of(const Result<RunBody>& body) { return std::get<session::RunRequest>(body->call); }
 
 TEST(ExecuteBody, AllFields_AreRead) {
   const auto call = execute(R"({"code": "x = 1", "language": "Py", "tenant_id": "t", "session_id": "s",
@@ -25,14 +27,14 @@ TEST(ExecuteBody, AllFields_AreRead) {
   ASSERT_TRUE(call) << call.error().message;
   EXPECT_EQ(call->where.tenant, "t");
   EXPECT_EQ(call->where.session, "s");
-  const auto& code = std::get<session::Code>(call->request.what);
+  const auto& code = std::get<session::Code>(request_of(call).what);
   EXPECT_EQ(code.text, "x = 1");
   EXPECT_EQ(code.language, "Py");
-  EXPECT_EQ(call->request.timeout, 1500ms);
-  EXPECT_EQ(call->request.input, "in");
-  EXPECT_THAT(call->request.env, ElementsAre(Pair("A", "b")));
-  EXPECT_EQ(call->request.work_dir, "d");
-  EXPECT_THAT(call->request.files,
+  EXPECT_EQ(request_of(call).timeout, 1500ms);
+  EXPECT_EQ(request_of(call).input, "in");
+  EXPECT_THAT(request_of(call).env, ElementsAre(Pair("A", "b")));
+  EXPECT_EQ(request_of(call).work_dir, "d");
+  EXPECT_THAT(request_of(call).files,
               ElementsAre(Pair("a.txt", "x"), Pair("b/c", std::string("\0\1", 2)), Pair("d", "y")));
   EXPECT_EQ(call->lifetime, Lifetime::foreground);
 }
@@ -40,9 +42,9 @@ TEST(ExecuteBody, AllFields_AreRead) {
 TEST(ExecuteBody, LanguageThatIsNotNamed_IsPython) {
   const auto call = execute(R"({"code": "1", "session_id": "s"})");
   ASSERT_TRUE(call);
-  EXPECT_EQ(std::get<session::Code>(call->request.what).language, "python");
+  EXPECT_EQ(std::get<session::Code>(request_of(call).what).language, "python");
   EXPECT_FALSE(call->where.tenant);
-  EXPECT_FALSE(call->request.timeout);
+  EXPECT_FALSE(request_of(call).timeout);
 }
 
 TEST(ExecuteBody, Nonsense_IsRefusedByTheFieldsName) {
@@ -95,32 +97,43 @@ TEST(ExecuteBody, Nonsense_IsRefusedByTheFieldsName) {
 TEST(BashBody, Command_IsALine) {
   const auto call = bash(R"({"command": "echo $HOME", "session_id": "s", "background": true, "timeout": 86400})");
   ASSERT_TRUE(call) << call.error().message;
-  EXPECT_EQ(std::get<session::ShellLine>(call->request.what).line, "echo $HOME");
+  EXPECT_EQ(std::get<session::ShellLine>(request_of(call).what).line, "echo $HOME");
   EXPECT_EQ(call->lifetime, Lifetime::background);
-  EXPECT_EQ(call->request.timeout, 24h);
-  EXPECT_EQ(call->info().language, "bash");
+  EXPECT_EQ(request_of(call).timeout, 24h);
   EXPECT_FALSE(bash(R"({"command": "a\u0000b", "session_id": "s"})"));
   EXPECT_FALSE(bash(R"({"command": "a", "code": "b", "session_id": "s"})"));
 }
 
 TEST(BashBody, Pipefail_IsForALine_NotForAContext) {
-  EXPECT_EQ(std::get<session::ShellLine>(bash(R"({"command": "a", "session_id": "s"})")->request.what).pipes,
+  EXPECT_EQ(std::get<session::ShellLine>(request_of(bash(R"({"command": "a", "session_id": "s"})")).what).pipes,
             session::ShellLine::Pipes::last_command);
-  EXPECT_EQ(std::get<session::ShellLine>(bash(R"({"command": "a", "session_id": "s", "pipefail": true})")->request.what)
-                .pipes,
-            session::ShellLine::Pipes::any_failure);
+  EXPECT_EQ(
+      std::get<session::ShellLine>(request_of(bash(R"({"command": "a", "session_id": "s", "pipefail": true})")).what)
+          .pipes,
+      session::ShellLine::Pipes::any_failure);
   EXPECT_FALSE(bash(R"({"command": "a", "session_id": "s", "pipefail": true, "context": "c"})"));
 }
 
-TEST(RunBody, InputAsBytes_AndRulesForArtifacts) {
+TEST(RunBodyFields, CallInAContext_HasTheCommonFields) {
+  const auto call = bash(R"({"command": "cd d", "session_id": "s", "context": "c", "stdin": "in", "timeout": 2})");
+  ASSERT_TRUE(call) << call.error().message;
+  const auto& in_context = std::get<session::ContextCall>(call->call);
+  EXPECT_EQ(in_context.context, "c");
+  EXPECT_EQ(in_context.language, "bash");
+  EXPECT_EQ(in_context.code, "cd d");
+  EXPECT_EQ(in_context.input, "in");
+  EXPECT_EQ(in_context.timeout, 2s);
+}
+
+TEST(RunBodyFields, InputAsBytes_AndRulesForArtifacts) {
   const auto call = execute(
       R"({"code": "", "session_id": "s", "stdin_base64": "AP8=", "artifacts": {"ignore": "none", "exclude": ["*.log"]}})");
   ASSERT_TRUE(call) << call.error().message;
-  EXPECT_EQ(call->request.input, std::string("\0\xff", 2));
+  EXPECT_EQ(request_of(call).input, std::string("\0\xff", 2));
   ChangeRules usual;
   usual.usual = ChangeRules::Usual::ignored;
   usual.include = {"*.csv"};
-  const ChangeRules rules = call->request.artifact_choice.over(usual);
+  const ChangeRules rules = request_of(call).artifact_choice.over(usual);
   EXPECT_EQ(rules.usual, ChangeRules::Usual::told);
   EXPECT_THAT(rules.exclude, testing::ElementsAre("*.log"));
   EXPECT_THAT(rules.include, testing::ElementsAre("*.csv")) << "what is not said is as it was";

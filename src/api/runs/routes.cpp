@@ -4,29 +4,26 @@
 
 #include "api/runs/bodies.hpp"
 #include "api/runs/events.hpp"
-#include "api/runs/session_runs.hpp"
+#include "api/session_access.hpp"
 #include "core/utf8.hpp"
 #include "http/server/request/json_body.hpp"
-#include "session/contexts.hpp"
+#include "session/runs/runs.hpp"
 
 namespace cloche::api {
 
 namespace {
 
 using session::Run;
-using session::RunEnd;
-using session::RunListener;
+using session::RunRequest;
 using session::Runs;
-using session::Session;
 using session::SessionStore;
 using session::SessionUse;
 
 // Code and files travel in JSON, base64 among them.
 constexpr http::JsonLimits body_limits{.size = mib(64), .depth = 16, .values = 50'000, .shape = &run_body_shape};
-constexpr std::chrono::seconds session_patience{60};
-constexpr std::chrono::seconds removal_patience{30};
+constexpr std::chrono::seconds removal_timeout{30};
 // To compile a program and start it in the background.
-constexpr std::chrono::minutes start_patience{5};
+constexpr std::chrono::minutes start_timeout{5};
 
 struct RunService {
   SessionStore& store;
@@ -47,39 +44,11 @@ class StopUnlessEnded {
   std::shared_ptr<Run> run_;
 };
 
-Task<RunEnd> run_code(Session& session, const LanguageRegistry& languages, session::RunRequest request,
-                      RunListener listener) {
-  auto ran =
-      co_await session::run_in_session(session, languages, std::move(request), std::move(listener), Deadline::never());
-  if (!ran) co_return RunEnd(std::move(ran).error());
-  co_return RunEnd(std::move(*ran));
-}
-
-Task<RunEnd> run_in_context(Session& session, session::ContextCall call, RunListener listener) {
-  auto& contexts = session.part<session::Contexts>();
-  auto ran = co_await contexts.run(std::move(call), std::move(listener), Deadline::never());
-  if (!ran) co_return RunEnd(std::move(ran).error());
-  co_return RunEnd(std::move(*ran));
-}
-
-// The run's own task holds the session.
-Runs::Work work_of(Session& session, const LanguageRegistry& languages, RunCall call, std::function<void()> release) {
-  auto shared = std::make_shared<RunCall>(std::move(call));
-  return [&session, &languages, shared, release](RunListener listener, runner::ExecObserver watch) {
-    if (!shared->context.empty()) return run_in_context(session, shared->context_call(), std::move(listener));
-    // Code and files are in the sandbox when the program starts.
-    shared->request.watch = [watch = std::move(watch), release](Exec* exec) {
-      release();
-      if (watch) watch(exec);
-    };
-    return run_code(session, languages, std::move(shared->request), std::move(listener));
-  };
-}
-
 // Before a session is made for it.
-Status check_language(const RunService& service, const auth::AuthorizedTenant& tenant, const RunCall& call) {
-  const auto* code = std::get_if<session::Code>(&call.request.what);
-  if (code == nullptr || !call.context.empty()) return {};
+Status check_language(const RunService& service, const auth::AuthorizedTenant& tenant, const session::RunCall& call) {
+  const auto* request = std::get_if<RunRequest>(&call);
+  const auto* code = request != nullptr ? std::get_if<session::Code>(&request->what) : nullptr;
+  if (code == nullptr) return {};
   CLOCHE_CHECK(service.languages.find_for(service.access, tenant.name(), code->language));
   return {};
 }
@@ -88,7 +57,7 @@ Status check_language(const RunService& service, const auth::AuthorizedTenant& t
 Task<Status> resume(RunService& service, Call& call, const auth::AuthorizedTenant& tenant, std::string session,
                     EventPlace from) {
   CLOCHE_CO_TRY(const SessionUse use, service.store.find(tenant, session));
-  CLOCHE_CO_TRY(Runs* const runs, co_await runs_of(use));
+  CLOCHE_CO_TRY(Runs* const runs, co_await Runs::of(use));
   CLOCHE_CO_TRY(auto run, runs->find(from.run));
   CLOCHE_CO_TRY(const session::Admission following, use->admit_stream());
   RunPlace place{tenant.name(), std::move(session)};
@@ -103,11 +72,10 @@ Task<Status> answer_ended(Call& call, const Run& run, const RunPlace& place, uns
   co_return co_await http::respond_json(call.exchange, status, std::move(make), printed_size(run));
 }
 
-Task<Status> start_in_background(RunService& service, Call& call, const SessionUse& use, Runs& runs, RunCall wanted,
+Task<Status> start_in_background(RunService& service, Call& call, const SessionUse& use, Runs& runs, RunRequest request,
                                  auth::QuotaTicket ticket, RunPlace place) {
-  session::RunInfo info = wanted.info();
-  auto started = co_await runs.start_background(use, std::move(info), std::move(ticket), service.languages,
-                                                std::move(wanted.request), Deadline::after(start_patience));
+  auto started = co_await runs.start_background(use, service.languages, std::move(request), std::move(ticket),
+                                                Deadline::after(start_timeout));
   if (!started) co_return fail(std::move(started).error());
   const auto run = std::move(*started);
   if (!run->running()) co_return co_await answer_ended(call, *run, place, 200);  // it could not be compiled
@@ -119,7 +87,7 @@ Task<Status> start_in_background(RunService& service, Call& call, const SessionU
   co_return co_await http::respond_json(call.exchange, 202, answer);
 }
 
-Task<Status> run(RunService& service, Call& call, RunCall wanted) {
+Task<Status> run(RunService& service, Call& call, RunBody wanted) {
   CLOCHE_CO_TRY(const auto tenant, call.tenant(wanted.where.tenant));
   const bool as_events = accepts(call.exchange, "text/event-stream");
   const std::string_view last_seen = call.exchange.field("Last-Event-ID");
@@ -128,7 +96,7 @@ Task<Status> run(RunService& service, Call& call, RunCall wanted) {
     std::string session = wanted.where.session;
     co_return co_await resume(service, call, tenant, std::move(session), std::move(from));
   }
-  CLOCHE_CO_CHECK(check_language(service, tenant, wanted));
+  CLOCHE_CO_CHECK(check_language(service, tenant, wanted.call));
   auto ticket = service.quotas.begin_run(tenant);
   if (!ticket) {
     auth::OverQuota over = std::move(ticket).error();
@@ -136,12 +104,13 @@ Task<Status> run(RunService& service, Call& call, RunCall wanted) {
     co_return Status{};
   }
   RunPlace place{tenant.name(), wanted.where.session};
-  auto used = co_await service.store.use(tenant, place.session, Deadline::after(session_patience));
+  auto used = co_await service.store.use(tenant, place.session, Deadline::after(session_timeout));
   if (!used) co_return fail(std::move(used).error());
   const SessionUse use = std::move(*used);
-  CLOCHE_CO_TRY(Runs* const runs, co_await runs_of(use));
+  CLOCHE_CO_TRY(Runs* const runs, co_await Runs::of(use));
   if (wanted.lifetime == Lifetime::background) {
-    auto answered = co_await start_in_background(service, call, use, *runs, std::move(wanted), std::move(*ticket),
+    RunRequest request = std::get<RunRequest>(std::move(wanted.call));
+    auto answered = co_await start_in_background(service, call, use, *runs, std::move(request), std::move(*ticket),
                                                  std::move(place));
     co_return answered;
   }
@@ -149,10 +118,12 @@ Task<Status> run(RunService& service, Call& call, RunCall wanted) {
   if (as_events) {
     CLOCHE_CO_TRY(following, use->admit_stream());
   }
-  session::RunInfo info = wanted.info();
-  if (as_events) info.unattended = session::Unattended::cancelled;
-  auto work = work_of(*use, service.languages, std::move(wanted), call.exchange.release_of_body());
-  CLOCHE_CO_TRY(const auto started, runs->start(use, std::move(info), std::move(*ticket), std::move(work)));
+  session::RunStart start;
+  start.call = std::move(wanted.call);
+  start.ticket = std::move(*ticket);
+  if (as_events) start.unattended = session::Unattended::cancelled;
+  start.on_process = call.exchange.release_of_body();  // code and files are in the sandbox
+  CLOCHE_CO_TRY(const auto started, runs->start(use, service.languages, std::move(start)));
   if (as_events) {
     constexpr std::uint64_t beginning = 0;
     auto served = co_await stream_run(call, started, std::move(place), beginning);
@@ -164,10 +135,10 @@ Task<Status> run(RunService& service, Call& call, RunCall wanted) {
   co_return answered;
 }
 
-using ReadBody = Result<RunCall> (*)(const json::value&);
+using ReadBody = Result<RunBody> (*)(const json::value&);
 
 Task<Status> read_and_run(RunService service, Call& call, ReadBody read) {
-  auto wanted = co_await http::read_json_as<RunCall>(call.exchange, body_limits, read);
+  auto wanted = co_await http::read_json_as<RunBody>(call.exchange, body_limits, read);
   if (!wanted) co_return fail(std::move(wanted).error());
   auto served = co_await run(service, call, std::move(*wanted));
   co_return served;
@@ -181,11 +152,9 @@ struct Opened {
 };
 
 Task<Result<Opened>> open_runs(SessionStore& store, Call& call) {
-  CLOCHE_CO_TRY(const auto tenant, call.tenant(std::string(call.path["tenant"])));
-  const std::string id(call.path["session"]);
-  CLOCHE_CO_TRY(SessionUse use, store.find(tenant, id));
-  CLOCHE_CO_TRY(Runs* const runs, co_await runs_of(use));
-  RunPlace place{tenant.name(), id};
+  CLOCHE_CO_TRY(SessionUse use, find_session(call, store));
+  CLOCHE_CO_TRY(Runs* const runs, co_await Runs::of(use));
+  RunPlace place{use->key().tenant, use->key().id};
   Opened opened{std::move(use), runs, std::move(place)};
   co_return opened;
 }
@@ -232,7 +201,7 @@ Task<Status> output(SessionStore& store, Call& call) {
   CLOCHE_CO_TRY(const OutputQuery wanted, read_output_query(query));
   CLOCHE_CO_TRY(const Opened opened, co_await open_runs(store, call));
   CLOCHE_CO_TRY(const auto run, opened.runs->find(run_id(call)));
-  const std::string& all = run->log().output(wanted.source);
+  const std::string& all = run->log().output(wanted.stream);
   const std::uint64_t offset = std::min<std::uint64_t>(wanted.offset, all.size());
   std::string_view part = std::string_view(all).substr(offset, wanted.limit);
   const std::string_view state = run->running() ? "running" : "ended";
@@ -251,7 +220,7 @@ Task<Status> output(SessionStore& store, Call& call) {
   // A copy: the program may print on while another thread writes the answer.
   std::function<json::value()> make = [wanted, offset, state, content = std::string(part), size = all.size()] {
     json::object answer;
-    answer["stream"] = wanted.source == session::RunOutput::Source::out ? "stdout" : "stderr";
+    answer["stream"] = wanted.stream == Stream::out ? "stdout" : "stderr";
     answer["offset"] = offset;
     put_bytes(answer, "content", content);
     answer["next_offset"] = offset + content.size();
@@ -294,7 +263,7 @@ Task<Status> remove(SessionStore& store, Call& call) {
   CLOCHE_CO_TRY(const Opened opened, co_await open_runs(store, call));
   call.exchange.outlive_client();
   std::string id = run_id(call);
-  auto removed = co_await opened.runs->remove(id, Deadline::after(removal_patience));
+  auto removed = co_await opened.runs->remove(id, Deadline::after(removal_timeout));
   if (!removed) co_return removed;
   json::object answer;
   answer["status"] = "removed";

@@ -14,9 +14,9 @@ namespace {
 using session::SessionStore;
 
 // How long a session may take to be made: its pool may have none that is warm.
-constexpr std::chrono::seconds making_patience{60};
+constexpr std::chrono::seconds making_timeout{60};
 // How long calls under way may take until they are cut, when a session is ended.
-constexpr std::chrono::seconds ending_patience{60};
+constexpr std::chrono::seconds ending_timeout{60};
 
 Task<Status> create(SessionStore& store, Call& call) {
   auto body = co_await http::read_json(call.exchange);
@@ -24,7 +24,7 @@ Task<Status> create(SessionStore& store, Call& call) {
   CLOCHE_CO_TRY(NewSession wanted, read_new_session(*body));
   CLOCHE_CO_TRY(const auto tenant, call.tenant(wanted.tenant));
   auto made =
-      co_await store.create(tenant, std::move(wanted.id), std::move(wanted.options), Deadline::after(making_patience));
+      co_await store.create(tenant, std::move(wanted.id), std::move(wanted.options), Deadline::after(making_timeout));
   if (!made) co_return fail(std::move(made).error());
   const json::value answer = to_json(*made);
   co_return co_await http::respond_json(call.exchange, 201, answer);
@@ -73,7 +73,7 @@ Task<Status> end(SessionStore& store, Call& call) {
   CLOCHE_CO_TRY(const auto tenant, call.tenant(std::string(call.path["tenant"])));
   call.exchange.outlive_client();
   std::string id(call.path["session"]);
-  auto ended = co_await store.end(tenant, id, mode, Deadline::after(ending_patience));
+  auto ended = co_await store.end(tenant, id, mode, Deadline::after(ending_timeout));
   if (!ended) co_return ended;
   json::object answer;
   answer["status"] = "ended";

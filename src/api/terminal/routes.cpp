@@ -1,7 +1,6 @@
 #include "api/terminal/routes.hpp"
 
-#include "api/files/calls.hpp"
-#include "api/runs/session_runs.hpp"
+#include "api/session_access.hpp"
 #include "api/session_auth_check.hpp"
 #include "api/terminal/messages.hpp"
 #include "core/async/event.hpp"
@@ -9,6 +8,7 @@
 #include "core/fault_point.hpp"
 #include "core/log.hpp"
 #include "http/server/websocket.hpp"
+#include "session/runs/runs.hpp"
 
 namespace cloche::api {
 
@@ -22,10 +22,13 @@ constexpr std::uint16_t not_as_agreed = 1008;
 constexpr std::uint16_t failed_inside = 1011;
 
 // For a program that does not read what is typed. The terminal's own buffer and the channel's take a lot before.
-constexpr std::chrono::seconds typing_patience{60};
+constexpr std::chrono::seconds typing_timeout{60};
+
+// To start its program.
+constexpr std::chrono::seconds terminal_start_timeout{60};
 
 // For the program of a caller that is no longer authorized to end, and for the message about its end.
-constexpr std::chrono::seconds parting_patience{5};
+constexpr std::chrono::seconds parting_timeout{5};
 
 // A shell to talk to: bash where there is one.
 constexpr const char* any_shell = "command -v bash >/dev/null 2>&1 && exec bash -i; exec sh -i";
@@ -89,7 +92,7 @@ class Terminal {
         CLOCHE_CO_CHECK(co_await socket_.write(http::MessageKind::text, told));
         co_return co_await socket_.close(close_code_, "the program has ended");
       }
-      const auto& output = std::get<ExecOutput>(*next);
+      const auto& output = std::get<Output>(*next);
       CLOCHE_CO_CHECK(co_await socket_.write(http::MessageKind::binary, output.bytes));
     }
   }
@@ -109,7 +112,7 @@ class Terminal {
 
   Task<Status> take(http::WebSocketMessage message) {
     if (message.kind == http::MessageKind::binary) {
-      const Deadline deadline = Deadline::after(typing_patience);
+      const Deadline deadline = Deadline::after(typing_timeout);
       co_return co_await exec_.write_stdin(std::move(message.data), deadline);
     }
     CLOCHE_CO_TRY(const TerminalControl control, read_terminal_control(message.data));
@@ -135,7 +138,7 @@ class Terminal {
     auto out = co_await auth_check.wait_until_over();
     revoked_ = std::move(out);
     end_program(not_as_agreed, revoked_->message);
-    co_await pause_for(parting_patience);
+    co_await pause_for(parting_timeout);
   }
 
   void end_program(std::uint16_t code, std::string reason) {
@@ -172,13 +175,13 @@ Task<Status> serve_terminal(SessionStore& store, auth::Quotas& quotas, TerminalR
   }
   auto used = co_await use_session(call, store);
   if (!used) co_return fail(std::move(used).error());
-  CLOCHE_CO_TRY(session::Runs* const runs, co_await runs_of(*used));
+  CLOCHE_CO_TRY(session::Runs* const runs, co_await session::Runs::of(*used));
   CLOCHE_CO_TRY(session::SessionPlace place, runs->admit_terminal());
   std::optional<TerminalHold> hold(TerminalHold{std::move(*used), std::move(place), std::move(*ticket)});
   pool::Lease& lease = hold->use->lease();
   const auto sandbox = lease.shared();
   ExecSpec spec = spec_of(options, rules, *sandbox);
-  const Deadline deadline = Deadline::after(file_patience);
+  const Deadline deadline = Deadline::after(terminal_start_timeout);
   auto started = co_await lease.start(std::move(spec), deadline);
   if (!started) co_return fail(std::move(started).error());
   const auto exec = std::move(*started);

@@ -134,7 +134,7 @@ async::Task<Outcome> relay(async::Exec& exec, const RunFlags& flags, Ends& ends,
     auto piece = co_await exec.next();
     if (auto* outcome = std::get_if<Outcome>(&piece)) co_return std::move(*outcome);
     const auto& output = std::get<async::Output>(piece);
-    const bool is_out = output.source == async::Output::Source::out;
+    const bool is_out = output.stream == Stream::out;
     if (flags.json) {
       (is_out ? report.out : report.err) += output.bytes;
       continue;

@@ -65,21 +65,14 @@ struct Talk {
 // Reads without pause, so that an end is seen at once; what a program may print is bounded.
 Task<Result<Exec::Collected>> listen(Exec& exec, Pipe& to_other, Deadline deadline) {
   Exec::Collected collected;
-  for (;;) {
-    auto event = co_await exec.next(deadline);
-    if (!event) co_return fail(std::move(event).error());
-    if (auto* outcome = std::get_if<Outcome>(&*event)) {
-      collected.outcome = std::move(*outcome);
-      co_return collected;
-    }
-    const auto& output = std::get<ExecOutput>(*event);
-    if (output.source == ExecOutput::Source::out) {
-      to_other.push(output.bytes);
-      collected.out += output.bytes;
-    } else {
-      collected.err += output.bytes;
-    }
-  }
+  OutputSink sink = [&](const Output& piece) {
+    if (piece.stream == Stream::out) to_other.push(piece.bytes);
+    collected.add(piece);
+  };
+  auto outcome = co_await exec.read(std::move(sink), deadline);
+  if (!outcome) co_return fail(std::move(outcome).error());
+  collected.outcome = std::move(*outcome);
+  co_return collected;
 }
 
 Task<> follow_program(Talk& talk, Deadline deadline) {

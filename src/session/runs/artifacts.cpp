@@ -1,12 +1,8 @@
 #include "session/runs/artifacts.hpp"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
-#include <array>
-#include <memory>
 
-#include "core/text.hpp"
+#include "crypto/sha256.hpp"
 #include "session/runs/run_directory.hpp"
 
 namespace cloche::session {
@@ -19,28 +15,23 @@ constexpr std::size_t sniffed = 4096;
 // The checksum of a file, and its beginning, while it streams by.
 class Reading {
  public:
-  explicit Reading(Bytes most) : most_(most) { EVP_DigestInit_ex(digest_.get(), EVP_sha256(), nullptr); }
+  explicit Reading(Bytes most) : most_(most) {}
 
   // False when it is more than was allowed.
   bool take(std::string_view bytes) {
     size_ += bytes.size();
     if (size_ > most_.count) return false;
     if (start_.size() < sniffed) start_.append(bytes.substr(0, sniffed - start_.size()));
-    EVP_DigestUpdate(digest_.get(), bytes.data(), bytes.size());
+    digest_.update(bytes);
     return true;
   }
 
   std::uint64_t size() const { return size_; }
   const std::string& start() const { return start_; }
-  std::string sha256() {
-    std::array<unsigned char, EVP_MAX_MD_SIZE> sum{};
-    unsigned int length = 0;
-    EVP_DigestFinal_ex(digest_.get(), sum.data(), &length);
-    return to_hex({reinterpret_cast<const char*>(sum.data()), length});
-  }
+  std::string sha256() { return digest_.hex(); }
 
  private:
-  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> digest_{EVP_MD_CTX_new(), &EVP_MD_CTX_free};
+  Sha256 digest_;
   Bytes most_;
   std::uint64_t size_ = 0;
   std::string start_;

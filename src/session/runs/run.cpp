@@ -15,7 +15,7 @@ Run::Run(const Executor& executor, std::string id, RunInfo info, auth::QuotaTick
 
 void Run::stop(std::string why) {
   if (!running()) return;
-  if (background_id_ != 0) {
+  if (info_.background_id != 0) {
     killed_ = true;
     if (exec_ != nullptr) exec_->signal(SIGKILL, wire::SignalTarget::tree);
     return;
@@ -42,7 +42,7 @@ void Run::set_exec(Exec* exec) {
   if (exec_ != nullptr && killed_) exec_->signal(SIGKILL, wire::SignalTarget::tree);
 }
 
-void Run::add(const RunOutput& output) {
+void Run::add(const Output& output) {
   log_.add(output);
   changed_.notify();
 }
@@ -56,14 +56,14 @@ void Run::finish(RunEnd how) {
   changed_.notify();
 }
 
-Task<> Run::until_called_off(Deadline::Clock::duration patience) {
+Task<> Run::until_called_off(Deadline::Clock::duration unread_timeout) {
   for (;;) {
     if (called_off_) co_return;
     if (info_.unattended == Unattended::goes_on || readers_ > 0) {
       co_await steered_.wait();
       continue;
     }
-    const Deadline by = Deadline::at(unread_since_ + patience);
+    const Deadline by = Deadline::at(unread_since_ + unread_timeout);
     if (by.passed()) {
       called_off_ = Error{ErrorCode::cancelled, std::string(unread)};
     } else {

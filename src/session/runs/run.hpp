@@ -16,11 +16,15 @@ enum class Unattended {
 };
 
 struct RunInfo {
+  static constexpr std::size_t longest_text = 200;
+
   std::string language;  // "bash" for a shell line
   std::string context;   // empty: none
   std::string text;      // the beginning of the code or command, for people
   Lifetime lifetime = Lifetime::foreground;
   Unattended unattended = Unattended::goes_on;
+  std::uint64_t background_id = 0;  // that of LiveSandbox::attach
+  WallTime started = std::chrono::system_clock::now();
 };
 
 // Belongs on the thread that owns all state; held by the session's Runs and by all who follow it.
@@ -34,7 +38,7 @@ class Run {
   const RunInfo& info() const { return info_; }
   const RunLog& log() const { return log_; }
   bool running() const { return log_.how() == nullptr; }
-  WallTime started() const { return started_; }
+  WallTime started() const { return info_.started; }
   std::optional<WallTime> ended() const { return ended_; }
 
   // Calls it off: a foreground run ends with this error, a background program is killed. It has not ended yet when this
@@ -46,19 +50,18 @@ class Run {
   Task<bool> wait(Deadline deadline);
 
  private:
-  friend class Runs;
+  friend class RunTable;
   friend class RunReader;
 
-  void add(const RunOutput& output);
+  void add(const Output& output);
   void finish(RunEnd how);
   void set_exec(Exec* exec);
   // Returns when it is called off.
-  Task<> until_called_off(Deadline::Clock::duration patience);
+  Task<> until_called_off(Deadline::Clock::duration unread_timeout);
 
   std::string id_;
   RunInfo info_;
   auth::QuotaTicket ticket_;
-  WallTime started_ = std::chrono::system_clock::now();
   std::optional<WallTime> ended_;
   RunLog log_;
   Event changed_;  // there is more in the log
@@ -68,7 +71,6 @@ class Run {
   std::uint32_t readers_ = 0;
   Deadline::Clock::time_point unread_since_ = Deadline::Clock::now();
   Exec* exec_ = nullptr;  // while there is a process
-  std::uint64_t background_id_ = 0;
 };
 
 // As long as one exists, the run is attended.

@@ -7,7 +7,6 @@
 #include "core/log.hpp"
 #include "session/runs/file_tar.hpp"
 #include "session/runs/run_plan.hpp"
-#include "session/shell_choice.hpp"
 
 namespace cloche::session {
 
@@ -16,10 +15,10 @@ namespace {
 using asio::experimental::awaitable_operators::operator&&;
 using runner::StepKind;
 
-constexpr std::size_t piece = 256 << 10;
-constexpr std::chrono::seconds file_patience{60};
-constexpr std::chrono::seconds cleanup_patience{20};
-constexpr std::chrono::seconds artifact_patience{60};
+constexpr std::size_t input_piece = 256 << 10;
+constexpr std::chrono::seconds file_timeout{60};
+constexpr std::chrono::seconds cleanup_timeout{20};
+constexpr std::chrono::seconds artifact_timeout{60};
 // Beyond this an archive of the caller's files is refused by the agent.
 constexpr std::uint64_t most_files = 10'000;
 
@@ -29,13 +28,13 @@ struct RunTarget {
   std::string work_dir;
 };
 
-Deadline within(std::chrono::seconds patience, Deadline deadline) { return deadline.sooner(Deadline::after(patience)); }
+Deadline within(std::chrono::seconds timeout, Deadline deadline) { return deadline.sooner(Deadline::after(timeout)); }
 
 // Removes its private directory and everything in it. It cannot fail: what remains is removed with the session.
 Task<> remove_directory(std::shared_ptr<LiveSandbox> sandbox, std::string directory) {
   auto files = sandbox->files();
   FilePath place(directory);
-  const Deadline by = Deadline::after(cleanup_patience);
+  const Deadline by = Deadline::after(cleanup_timeout);
   auto removed = co_await files.remove(std::move(place), Recursion::whole_tree, Missing::fine, by);
   if (removed || removed.error().code == ErrorCode::sandbox_lost) co_return;
   log::warn("sandbox {}: {}", sandbox->id().value, removed.error().message);
@@ -69,6 +68,37 @@ Task<Result<Answer>> and_clean_up(const RunTarget& target, PrivateDirectory& dir
   if (thrown) std::rethrow_exception(thrown);
   co_return std::move(*answer);
 }
+
+// Which shell the session's sandbox has: bash where there is one, else sh. Looked for once.
+class ShellChoice final : public SessionPart {
+ public:
+  explicit ShellChoice(Session& session) : session_(session) {}
+
+  // Its absolute path.
+  Task<Result<std::string>> find(Deadline deadline) {
+    if (!found_.empty()) co_return found_;
+    const auto sandbox = session_.lease().shared();
+    auto files = sandbox->files();
+    for (const char* path : {"/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"}) {
+      FilePath place(path);
+      auto about = co_await files.stat(std::move(place), Links::follow, deadline);
+      if (about && about->type == FileType::regular && (about->mode & 0111U) != 0) {
+        found_ = path;
+        co_return found_;
+      }
+      if (!about && about.error().code != ErrorCode::not_found) co_return fail(std::move(about).error());
+    }
+    found_ = "/bin/sh";
+    co_return found_;
+  }
+
+  Task<> close() override { co_return; }
+  bool busy() const override { return false; }
+
+ private:
+  Session& session_;
+  std::string found_;
+};
 
 Task<Result<RunPlan>> plan(Session& session, const LanguageRegistry& languages, const RunRequest& request,
                            Lifetime lifetime, Deadline deadline) {
@@ -144,7 +174,7 @@ std::optional<StartFile> source_to_send(PrivateDirectory& directory, RunPlan& pl
 // The caller's files, and the source where it is large.
 Task<Status> prepare(const RunTarget& target, PrivateDirectory& directory, RunPlan& planned, RunRequest& request,
                      Deadline deadline) {
-  const Deadline by = within(file_patience, deadline);
+  const Deadline by = within(file_timeout, deadline);
   CLOCHE_CO_CHECK(fallible_point<"run.prepare">());
   auto prepared = co_await prepare_workspace(target, planned, request, by);
   if (!prepared) co_return prepared;
@@ -157,46 +187,28 @@ Task<Result<WorkspaceMark>> prepare_and_mark(const RunTarget& target, PrivateDir
                                              RunRequest& request, Deadline deadline) {
   auto prepared = co_await prepare(target, directory, planned, request, deadline);
   if (!prepared) co_return fail(std::move(prepared).error());
-  const Deadline by = within(file_patience, deadline);
+  const Deadline by = within(file_timeout, deadline);
   auto mark = co_await WorkspaceMark::take(*target.sandbox, target.work_dir, request.artifacts.rules, by);
   co_return mark;
 }
 
 Task<> feed(Exec& exec, std::string_view input, Deadline deadline) {
   // A program need not read its input to the end.
-  for (bool wanted = true; wanted && !input.empty(); input.remove_prefix(std::min(piece, input.size()))) {
-    std::string next(input.substr(0, piece));
+  for (bool wanted = true; wanted && !input.empty(); input.remove_prefix(std::min(input_piece, input.size()))) {
+    std::string next(input.substr(0, input_piece));
     auto sent = co_await exec.write_stdin(std::move(next), deadline);
     wanted = sent.has_value();
   }
   exec.close_stdin();
 }
 
-Task<Result<Exec::Collected>> collect(Exec& exec, const RunListener& listener, Deadline deadline) {
-  Exec::Collected collected;
-  for (;;) {
-    auto event = co_await exec.next(deadline);
-    if (!event) co_return fail(std::move(event).error());
-    fault_point<"run.collect">();
-    if (auto* outcome = std::get_if<Outcome>(&*event)) {
-      collected.outcome = std::move(*outcome);
-      co_return collected;
-    }
-    auto& output = std::get<ExecOutput>(*event);
-    const bool is_out = output.source == ExecOutput::Source::out;
-    (is_out ? collected.out : collected.err) += output.bytes;
-    if (listener)
-      listener(RunOutput{is_out ? RunOutput::Source::out : RunOutput::Source::err, std::move(output.bytes)});
-  }
-}
-
-struct StepResult {
-  Exec::Collected ran;
+struct StepEnd {
+  Outcome outcome;
   std::optional<Exec::Seen> seen;
 };
 
-Task<Result<StepResult>> run_step(const RunTarget& target, ExecSpec spec, StartExtras extras, std::string_view input,
-                                  const RunListener& listener, const runner::ExecObserver& watch, Deadline deadline) {
+Task<Result<StepEnd>> run_step(const RunTarget& target, ExecSpec spec, StartExtras extras, std::string_view input,
+                               const RunObserver& observer, Deadline deadline) {
   StepLimits limits;
   limits.wall = spec.wall_limit;
   const Deadline guard = runner::guard_of(limits, deadline);
@@ -204,16 +216,20 @@ Task<Result<StepResult>> run_step(const RunTarget& target, ExecSpec spec, StartE
   auto started = co_await target.sandbox->start(std::move(spec), std::move(extras), guard);
   if (!started) co_return fail(std::move(started).error());
   const auto exec = std::move(*started);
-  const runner::ExecObserverScope watched(watch, *exec);
-  Result<Exec::Collected> collected;
+  const runner::ExecObserverScope watched(observer.exec, *exec);
+  OutputSink sink = [&observer](Output piece) {
+    fault_point<"run.output">();
+    if (observer.output) observer.output(std::move(piece));
+  };
+  Result<Outcome> ended;
   if (input.empty()) {
-    collected = co_await collect(*exec, listener, guard);
+    ended = co_await exec->read(std::move(sink), guard);
   } else {
-    collected = co_await (collect(*exec, listener, guard) && feed(*exec, input, guard));
+    ended = co_await (exec->read(std::move(sink), guard) && feed(*exec, input, guard));
   }
-  if (!collected) co_return fail(std::move(collected).error());
+  if (!ended) co_return fail(std::move(ended).error());
   CLOCHE_CO_CHECK(fallible_point<"run.step.end">());
-  co_return StepResult{std::move(*collected), exec->seen()};
+  co_return StepEnd{std::move(*ended), exec->seen()};
 }
 
 void put_verdict(RunResult& result, runner::Verdict verdict) {
@@ -229,19 +245,18 @@ Task<Result<bool>> compile(const RunTarget& target, PrivateDirectory& directory,
   ExecSpec spec = *planned.compile;
   StartExtras extras;
   extras.file = source_to_send(directory, planned);
-  const RunListener nobody;
-  const runner::ExecObserver unwatched;
-  const std::string_view nothing;
-  auto step = co_await run_step(target, std::move(spec), std::move(extras), nothing, nobody, unwatched, deadline);
+  RunObserver observer;
+  observer.output = [&compiled = result.compile](const Output& piece) {
+    (piece.stream == Stream::out ? compiled.out : compiled.err) += piece.bytes;
+  };
+  const std::string_view no_input;
+  auto step = co_await run_step(target, std::move(spec), std::move(extras), no_input, observer, deadline);
   if (!step) co_return fail(std::move(step).error().at("compile"));
-  Exec::Collected& ran = step->ran;
   result.compile.ran = true;
-  result.compile.outcome = ran.outcome;
-  result.compile.out = std::move(ran.out);
-  result.compile.err = std::move(ran.err);
-  runner::Verdict verdict = planned.judge(StepKind::compile, ran.outcome);
+  result.compile.outcome = step->outcome;
+  runner::Verdict verdict = planned.judge(StepKind::compile, step->outcome);
   if (verdict.passed()) co_return true;
-  result.outcome = ran.outcome;
+  result.outcome = std::move(step->outcome);
   put_verdict(result, std::move(verdict));
   co_return false;
 }
@@ -249,7 +264,7 @@ Task<Result<bool>> compile(const RunTarget& target, PrivateDirectory& directory,
 // How the program ended is known; that not all it made could be found does not change it.
 Task<ArtifactList> find_artifacts(const RunTarget& target, PrivateDirectory& directory, const WorkspaceMark& mark,
                                   ArtifactCaps caps) {
-  const Deadline by = Deadline::after(artifact_patience);
+  const Deadline by = Deadline::after(artifact_timeout);
   if (directory.state == PrivateDirectory::State::there) {
     auto found = co_await mark.changes(*target.sandbox, caps, directory.path, by);
     if (found) {
@@ -281,7 +296,7 @@ Task<ArtifactList> take_artifacts(const RunTarget& target, PrivateDirectory& dir
   }
   directory.state = PrivateDirectory::State::absent;
   EntryList changed = std::move(*seen->changes);
-  const Deadline by = Deadline::after(artifact_patience);
+  const Deadline by = Deadline::after(artifact_timeout);
   auto told = co_await describe_artifacts(*target.sandbox, target.work_dir, std::move(changed), caps, by);
   if (told) co_return std::move(*told);
   log::info("sandbox {}: artifacts: {}", target.sandbox->id().value, told.error().message);
@@ -297,7 +312,7 @@ StartExtras::ChangeScan change_scan_of(const RunTarget& target, const PrivateDir
 }
 
 Task<Result<RunResult>> run_planned(const RunTarget& target, PrivateDirectory& directory, RunPlan& planned,
-                                    RunRequest& request, const RunListener& listener, Deadline deadline) {
+                                    RunRequest& request, const RunObserver& observer, Deadline deadline) {
   auto prepared = co_await prepare(target, directory, planned, request, deadline);
   if (!prepared) co_return fail(std::move(prepared).error());
   RunResult result;
@@ -308,12 +323,9 @@ Task<Result<RunResult>> run_planned(const RunTarget& target, PrivateDirectory& d
   StartExtras extras;
   extras.file = source_to_send(directory, planned);
   extras.change_scan = change_scan_of(target, directory, request.artifacts.rules);
-  auto step =
-      co_await run_step(target, std::move(spec), std::move(extras), request.input, listener, request.watch, deadline);
+  auto step = co_await run_step(target, std::move(spec), std::move(extras), request.input, observer, deadline);
   if (!step) co_return fail(std::move(step).error());
-  result.outcome = step->ran.outcome;
-  result.out = std::move(step->ran.out);
-  result.err = std::move(step->ran.err);
+  result.outcome = std::move(step->outcome);
   put_verdict(result, planned.judge(StepKind::run, result.outcome));
   auto artifacts = co_await take_artifacts(target, directory, std::move(step->seen), request.artifacts);
   result.artifacts = std::move(artifacts);
@@ -332,7 +344,7 @@ Task<Result<Started>> start_planned(const RunTarget& target, PrivateDirectory& d
   if (!*compiled) co_return Started(std::move(result));
   // Once the agent was asked to start it, it is registered here, even if the caller is gone.
   auto starting = [&target, spec = planned.run, extras = StartExtras{source_to_send(directory, planned), {}},
-                   by = within(file_patience, deadline)]() mutable {
+                   by = within(file_timeout, deadline)]() mutable {
     return target.sandbox->start(std::move(spec), std::move(extras), by);
   };
   auto started = co_await shielded(std::move(starting));
@@ -356,14 +368,14 @@ Result<RunTarget> target_of(Session& session) {
 }  // namespace
 
 Task<Result<RunResult>> run_in_session(Session& session, const LanguageRegistry& languages, RunRequest request,
-                                       RunListener listener, Deadline deadline) {
+                                       RunObserver observer, Deadline deadline) {
   CLOCHE_CO_TRY(const RunTarget target, target_of(session));
   request.artifacts.rules = request.artifact_choice.over(session.artifact_rules());
   auto planned = co_await plan(session, languages, request, Lifetime::foreground, deadline);
   if (!planned) co_return fail(std::move(planned).error());
   PrivateDirectory directory{planned->directory};
   std::function<Task<Result<RunResult>>()> work = [&] {
-    return run_planned(target, directory, *planned, request, listener, deadline);
+    return run_planned(target, directory, *planned, request, observer, deadline);
   };
   auto result = co_await and_clean_up(target, directory, std::move(work));
   co_return result;
@@ -384,12 +396,10 @@ Task<Result<std::variant<BackgroundRun, RunResult>>> start_in_background(Session
   co_return started;
 }
 
-Task<RunResult> conclude_background(Session& session, BackgroundRun run, Exec::Collected ended, Deadline deadline) {
+Task<RunResult> conclude_background(Session& session, BackgroundRun run, Outcome outcome, Deadline deadline) {
   RunResult result;
   result.compile = std::move(run.compile);
-  result.outcome = ended.outcome;
-  result.out = std::move(ended.out);
-  result.err = std::move(ended.err);
+  result.outcome = std::move(outcome);
   put_verdict(result, run.judge ? run.judge(result.outcome)
                                 : runner::judge_step(StepKind::run, runner::CommandOwner::caller, result.outcome));
   result.artifacts.cut = true;

@@ -3,12 +3,10 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <variant>
 
-#include "cloche/submission.hpp"
 #include "language/language_registry.hpp"
 #include "runner/step_pool.hpp"
 #include "session/runs/run_request.hpp"
@@ -16,35 +14,11 @@
 
 namespace cloche::session {
 
-struct Code {
-  std::string language;  // its name or another name for it, whatever the case
-  std::string text;
+// Receives what a run reports while it is under way. Both may be empty.
+struct RunObserver {
+  OutputSink output;          // each piece of the program's output as it comes, within `keep_output`
+  runner::ExecObserver exec;  // the program when it has started, and nullptr before it is destroyed
 };
-struct ShellLine {
-  std::string line;  // for bash where the sandbox has one, else for sh
-  enum class Pipes { last_command, any_failure } pipes = Pipes::last_command;  // whose status a pipe has
-};
-
-struct RunRequest {
-  std::variant<Code, ShellLine> what;
-  std::string input;
-  std::map<std::string, std::string> env;            // over the session's
-  std::string work_dir;                              // below the workspace, or absolute; empty: the workspace
-  FileTree files;                                    // written into the workspace before; all or nothing
-  std::optional<std::chrono::milliseconds> timeout;  // of the run; the compile step has the language's own
-  Bytes keep_output = mib(1);                        // of stdout, and of stderr
-  ArtifactCaps artifacts;                            // the rules are the session's, under what follows
-  ArtifactChoice artifact_choice;
-  runner::ExecObserver
-      watch;  // called with the program when it has started, and with nullptr before it is destroyed; may be empty
-};
-
-struct RunOutput {
-  enum class Source { out, err } source = Source::out;
-  std::string bytes;
-};
-// Called with each piece of the program's output as it comes, within `keep_output`.
-using RunListener = std::function<void(const RunOutput&)>;
 
 struct RunResult {
   Category category = Category::system_error;
@@ -52,8 +26,6 @@ struct RunResult {
   std::string reason;     // of whatever is not a success
   CompileReport compile;  // `ran` only where the language has such a step
   Outcome outcome;        // of the run; of the compile step where that failed
-  std::string out;
-  std::string err;
   ArtifactList artifacts;
 
   bool truncated() const { return outcome.out.dropped.count > 0 || outcome.err.dropped.count > 0; }
@@ -62,7 +34,7 @@ struct RunResult {
 // `invalid_argument` for an unknown language and an invalid request, `sandbox_lost` if the sandbox dies, and then the
 // session is lost. How the program ended is in the result. If the caller is cancelled, the program is stopped.
 Task<Result<RunResult>> run_in_session(Session& session, const LanguageRegistry& languages, RunRequest request,
-                                       RunListener listener, Deadline deadline);
+                                       RunObserver observer, Deadline deadline);
 
 // A program in the background, and what is needed when it has ended.
 struct BackgroundRun {
@@ -81,7 +53,7 @@ Task<Result<std::variant<BackgroundRun, RunResult>>> start_in_background(Session
                                                                          RunRequest request, Deadline deadline);
 
 // The result after its end. Removes its private directory.
-Task<RunResult> conclude_background(Session& session, BackgroundRun run, Exec::Collected ended, Deadline deadline);
+Task<RunResult> conclude_background(Session& session, BackgroundRun run, Outcome outcome, Deadline deadline);
 
 // The default time limit of a run.
 constexpr std::chrono::seconds default_run_time{120};

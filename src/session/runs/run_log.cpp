@@ -13,11 +13,6 @@ constexpr std::uint64_t largest_event = 64 << 10;
 constexpr std::size_t most_changes = 32'768;
 constexpr std::uint64_t larger_piece = 4096;
 
-RunResult* result_in(RunEnd& end) {
-  if (auto* result = std::get_if<RunResult>(&end)) return result;
-  return std::get_if<ContextResult>(&end);
-}
-
 }  // namespace
 
 const RunResult* result_in(const RunEnd& end) {
@@ -25,41 +20,34 @@ const RunResult* result_in(const RunEnd& end) {
   return std::get_if<ContextResult>(&end);
 }
 
-void RunLog::add(const RunOutput& output) {
+void RunLog::add(const Output& output) {
   if (end_ || output.bytes.empty()) return;
-  const std::size_t which = index(output.source);
+  const std::size_t which = index(output.stream);
   text_[which] += output.bytes;
-  const bool changes = segments_.empty() || segments_.back().source != output.source;
+  const bool changes = segments_.empty() || segments_.back().stream != output.stream;
   const bool waits =
       changes && segments_.size() >= most_changes && text_[which].size() - told_of_[which] < larger_piece;
-  if (!waits) tell(output.source);
+  if (!waits) tell(output.stream);
 }
 
-void RunLog::tell(RunOutput::Source source) {
-  const std::size_t which = index(source);
+void RunLog::tell(Stream stream) {
+  const std::size_t which = index(stream);
   const std::uint64_t fresh = text_[which].size() - told_of_[which];
   if (fresh == 0) return;
   const std::uint64_t end = told() + fresh;
   told_of_[which] = text_[which].size();
-  if (!segments_.empty() && segments_.back().source == source) {
+  if (!segments_.empty() && segments_.back().stream == stream) {
     segments_.back().end = end;
     segments_.back().in_text = told_of_[which];
   } else {
-    segments_.push_back({end, told_of_[which], source});
+    segments_.push_back({end, told_of_[which], stream});
   }
 }
 
 void RunLog::end(RunEnd how) {
   if (end_) return;
-  if (RunResult* result = result_in(how)) {
-    // Output without a listener while it was printed.
-    if (text_[0].empty()) text_[0] = std::move(result->out);
-    if (text_[1].empty()) text_[1] = std::move(result->err);
-    result->out = {};
-    result->err = {};
-  }
-  tell(RunOutput::Source::out);
-  tell(RunOutput::Source::err);
+  tell(Stream::out);
+  tell(Stream::err);
   end_ = std::move(how);
 }
 
@@ -81,12 +69,12 @@ std::size_t RunLog::weight() const {
 std::optional<RunEvent> RunLog::output_at(std::uint64_t position) const {
   const auto segment = std::ranges::upper_bound(segments_, position, {}, &Segment::end);
   const std::uint64_t length = segment->end - position;
-  const std::string_view text = text_[index(segment->source)];
+  const std::string_view text = text_[index(segment->stream)];
   std::string_view bytes = text.substr(segment->in_text - length, std::min(length, largest_event));
   const bool more_may_come = !end_ && &*segment == &segments_.back();
   if (bytes.size() < length || more_may_come) bytes.remove_suffix(incomplete_tail(bytes));
   if (bytes.empty()) return std::nullopt;
-  return RunEvent{position + bytes.size(), RunOutput{segment->source, std::string(bytes)}};
+  return RunEvent{position + bytes.size(), Output{segment->stream, std::string(bytes)}};
 }
 
 std::optional<RunEvent> RunLog::next(std::uint64_t position) const {

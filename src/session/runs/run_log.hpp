@@ -24,13 +24,13 @@ const RunResult* result_in(const RunEnd& end);
 
 struct RunEvent {
   std::uint64_t position = 0;  // after it: where a reader that has seen it continues
-  std::variant<RunOutput, Artifact, const RunEnd*> what;
+  std::variant<Output, Artifact, const RunEnd*> what;
 };
 
 class RunLog {
  public:
-  void add(const RunOutput& output);
-  // Nothing is added any more. The result's output is in the log, and taken out of the result.
+  void add(const Output& output);
+  // Nothing is added any more.
   void end(RunEnd how);
 
   // The event at a position; nullopt if there is nothing, or not yet. Events have a limited size, and as long as more
@@ -41,7 +41,7 @@ class RunLog {
   // Whether a reader there has seen all there will be.
   bool is_end(std::uint64_t position) const { return end_ && position >= size(); }
 
-  const std::string& output(RunOutput::Source source) const { return text_[index(source)]; }
+  const std::string& output(Stream stream) const { return text_[index(stream)]; }
   // nullptr while it runs.
   const RunEnd* how() const { return end_ ? &*end_ : nullptr; }
   // The approximate memory.
@@ -52,14 +52,14 @@ class RunLog {
   struct Segment {
     std::uint64_t end = 0;      // a position
     std::uint64_t in_text = 0;  // the end, in the stream's own bytes
-    RunOutput::Source source = RunOutput::Source::out;
+    Stream stream = Stream::out;
   };
 
-  static std::size_t index(RunOutput::Source source) { return source == RunOutput::Source::out ? 0 : 1; }
+  static std::size_t index(Stream stream) { return stream == Stream::out ? 0 : 1; }
   std::uint64_t told() const { return segments_.empty() ? 0 : segments_.back().end; }
   std::uint64_t size() const;
   const std::vector<Artifact>* artifacts() const;
-  void tell(RunOutput::Source source);
+  void tell(Stream stream);
   std::optional<RunEvent> output_at(std::uint64_t position) const;
 
   std::string text_[2];

@@ -7,7 +7,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-using Source = RunOutput::Source;
 
 // All events from a position on: "o:text", "e:text", "a:path", "end".
 std::vector<std::string> read(const RunLog& log, std::uint64_t position = 0) {
@@ -15,8 +14,8 @@ std::vector<std::string> read(const RunLog& log, std::uint64_t position = 0) {
   while (auto event = log.next(position)) {
     EXPECT_GT(event->position, position);
     position = event->position;
-    if (const auto* output = std::get_if<RunOutput>(&event->what)) {
-      all.push_back((output->source == Source::out ? "o:" : "e:") + output->bytes);
+    if (const auto* output = std::get_if<Output>(&event->what)) {
+      all.push_back((output->stream == Stream::out ? "o:" : "e:") + output->bytes);
     } else if (const auto* artifact = std::get_if<Artifact>(&event->what)) {
       all.push_back("a:" + artifact->path);
     } else {
@@ -35,22 +34,22 @@ RunResult with_artifacts() {
 TEST(RunLog, Events_ComeInTheOrderInWhichTheyHappened) {
   RunLog log;
   EXPECT_FALSE(log.next(0));
-  log.add({Source::out, "one"});
-  log.add({Source::err, "two"});
-  log.add({Source::out, "three"});
-  log.add({Source::out, "four"});
+  log.add({Stream::out, "one"});
+  log.add({Stream::err, "two"});
+  log.add({Stream::out, "three"});
+  log.add({Stream::out, "four"});
   EXPECT_THAT(read(log), ElementsAre("o:one", "e:two", "o:threefour"));
   EXPECT_FALSE(log.is_end(15));
   log.end(with_artifacts());
   EXPECT_THAT(read(log), ElementsAre("o:one", "e:two", "o:threefour", "a:a.png", "a:b.png", "end"));
   EXPECT_TRUE(log.is_end(18));
-  EXPECT_EQ(log.output(Source::out), "onethreefour");
+  EXPECT_EQ(log.output(Stream::out), "onethreefour");
 }
 
 TEST(RunLog, AnyPosition_GivesJustWhatFollows) {
   RunLog log;
-  log.add({Source::out, "abc"});
-  log.add({Source::err, "def"});
+  log.add({Stream::out, "abc"});
+  log.add({Stream::err, "def"});
   log.end(with_artifacts());
   const std::string whole = "abcdef";
   for (std::size_t position = 0; position <= 6; ++position) {
@@ -69,13 +68,13 @@ TEST(RunLog, AnyPosition_GivesJustWhatFollows) {
 
 TEST(RunLog, CharacterThatIsNotAllThere_IsKeptBack) {
   RunLog log;
-  log.add({Source::out, "x\xc3"});
+  log.add({Stream::out, "x\xc3"});
   EXPECT_THAT(read(log), ElementsAre("o:x"));
   EXPECT_FALSE(log.next(1));
-  log.add({Source::out, "\xa4y"});
+  log.add({Stream::out, "\xa4y"});
   EXPECT_THAT(read(log), ElementsAre("o:x\xc3\xa4y"));
   EXPECT_THAT(read(log, 1), ElementsAre("o:\xc3\xa4y"));
-  log.add({Source::out, "\xc3"});
+  log.add({Stream::out, "\xc3"});
   log.end(RunResult());
   EXPECT_THAT(read(log, 4), ElementsAre("o:\xc3", "end"));
 }
@@ -84,7 +83,7 @@ TEST(RunLog, LongOutput_ComesInEventsOfBoundedSize) {
   RunLog log;
   std::string text;
   while (text.size() < 300'000) text += "\xe2\x82\xac ";  // so that cuts would fall into characters
-  log.add({Source::out, text});
+  log.add({Stream::out, text});
   log.end(RunResult());
   auto events = read(log);
   EXPECT_EQ(events.back(), "end");
@@ -102,8 +101,8 @@ TEST(RunLog, ProgramThatAlternatesByteByByte_CostsBoundedMemoryAndLosesNothing) 
   RunLog log;
   const int rounds = 200'000;
   for (int i = 0; i < rounds; ++i) {
-    log.add({Source::out, "a"});
-    log.add({Source::err, "b"});
+    log.add({Stream::out, "a"});
+    log.add({Stream::err, "b"});
   }
   EXPECT_LT(log.weight(), 4U << 20);
   log.end(RunResult());
@@ -117,23 +116,14 @@ TEST(RunLog, ProgramThatAlternatesByteByByte_CostsBoundedMemoryAndLosesNothing) 
   EXPECT_EQ(err, std::string(rounds, 'b'));
 }
 
-TEST(RunLog, OutputThatNobodyListenedTo_IsTakenFromTheResult) {
-  RunLog log;
-  RunResult result;
-  result.out = "late";
-  log.end(result);
-  EXPECT_THAT(read(log), ElementsAre("o:late", "end"));
-  EXPECT_EQ(result_in(*log.how())->out, "");
-}
-
 TEST(RunLog, Error_IsAnEndToo) {
   RunLog log;
-  log.add({Source::out, "x"});
+  log.add({Stream::out, "x"});
   log.end(Error{ErrorCode::sandbox_lost, "gone"});
   EXPECT_THAT(read(log), ElementsAre("o:x", "end"));
   EXPECT_EQ(result_in(*log.how()), nullptr);
-  log.add({Source::out, "too late"});
-  EXPECT_EQ(log.output(Source::out), "x");
+  log.add({Stream::out, "too late"});
+  EXPECT_EQ(log.output(Stream::out), "x");
 }
 
 }  // namespace

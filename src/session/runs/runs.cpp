@@ -1,36 +1,46 @@
 #include "session/runs/runs.hpp"
 
-#include <algorithm>
-
-#include "core/async/first_of.hpp"
-#include "core/async/guarded.hpp"
 #include "core/fault_point.hpp"
 #include "core/log.hpp"
+#include "session/contexts.hpp"
 #include "session/runs/run_directory.hpp"
 
 namespace cloche::session {
 
 namespace {
 
-constexpr std::size_t longest_shown_text = 200;
 // More than anything that is started here is allowed to keep.
-constexpr std::uint64_t most_background_output = mib(16).count;
-constexpr std::chrono::seconds patience{30};
+constexpr Bytes most_background_output = mib(16);
+constexpr std::chrono::seconds recovery_timeout{30};
+constexpr std::chrono::seconds removal_timeout{30};
+constexpr std::chrono::seconds conclusion_timeout{60};
 // Programs can make directories that look like ours; more than this are not ours.
 constexpr std::size_t most_orphans = 256;
 
-// Ids of programs in the background are the same after a restart.
-std::string background_run_id(std::uint64_t id) { return "b" + std::to_string(id); }
-std::string foreground_run_id() { return "r" + random_hex(8); }
+RunInfo info_of(const RunRequest& request) {
+  RunInfo info;
+  if (const auto* code = std::get_if<Code>(&request.what)) {
+    info.language = code->language;
+    info.text = code->text.substr(0, RunInfo::longest_text);
+  } else {
+    info.language = "bash";
+    info.text = std::get<ShellLine>(request.what).line.substr(0, RunInfo::longest_text);
+  }
+  return info;
+}
 
-// A waiting caller did not cancel the run: the run lost its sandbox.
-Error session_ended() { return {ErrorCode::sandbox_lost, "the session was ended"}; }
+RunInfo info_of(const ContextCall& call) {
+  RunInfo info;
+  info.language = call.language;
+  info.context = call.context;
+  info.text = call.code.substr(0, RunInfo::longest_text);
+  return info;
+}
 
-Task<> work_to_end(Runs::Work work, RunListener listener, runner::ExecObserver watch, std::optional<RunEnd>& end) {
-  fault_point<"run.begin">();
-  auto how = co_await work(std::move(listener), std::move(watch));
-  fault_point<"run.end">();
-  end = std::move(how);
+template <class Ran>
+RunEnd end_of(Result<Ran> ran) {
+  if (!ran) return std::move(ran).error();
+  return std::move(*ran);
 }
 
 // One of the programs of an earlier process that still run, until it ends or is not followed any more.
@@ -54,195 +64,103 @@ class RecoveredRunning {
 std::string joined(const std::vector<std::string>& argv) {
   std::string line;
   for (const std::string& word : argv) {
-    if (line.size() > longest_shown_text) break;
+    if (line.size() > RunInfo::longest_text) break;
     line += (line.empty() ? "" : " ") + word;
   }
-  return line.substr(0, longest_shown_text);
+  return line;
 }
 
 }  // namespace
 
-Runs::Runs(Session& session) : session_(session), recovery_ended_(session.executor()), tasks_(session.executor()) {}
+Runs::Runs(Session& session) : Runs(session, session.is_recovered() ? EarlierRuns::to_be_found : EarlierRuns::none) {}
 
-std::size_t Runs::running() const {
-  return starting_ + *terminals_ +
-         static_cast<std::size_t>(std::ranges::count_if(runs_, [](const auto& run) { return run->running(); }));
-}
+Runs::Runs(Session& session, EarlierRuns earlier)
+    : session_(session), earlier_(earlier), recovery_ended_(session.executor()), table_(session) {}
 
-bool Runs::busy() const { return running() > 0; }
-
-Status Runs::check_room() const {
-  if (closed_) return fail(ErrorCode::sandbox_lost, "the session has ended");
-  if (running() < options_.most_running) return {};
-  return fail(ErrorCode::limit_reached, "run limit reached: the session has " + std::to_string(options_.most_running) +
-                                            " running programs, including terminals; wait until one ends");
-}
-
-Result<SessionPlace> Runs::admit_terminal() {
-  CLOCHE_CHECK(check_room());
-  return SessionPlace(terminals_);
-}
-
-void Runs::keep(const std::shared_ptr<Run>& run) {
-  purge();
-  run->info_.text.resize(std::min(run->info_.text.size(), longest_shown_text));
-  runs_.push_back(run);
-}
-
-void Runs::purge() {
-  const WallTime now = std::chrono::system_clock::now();
-  std::size_t kept = 0;
-  std::uint64_t held = 0;
-  std::vector<std::shared_ptr<Run>> old;
-  for (auto run = runs_.rbegin(); run != runs_.rend(); ++run) {
-    if ((*run)->running()) continue;
-    ++kept;
-    held += (*run)->log().weight();
-    const bool is_old = now - (*run)->ended_.value_or(now) > options_.kept_for;
-    if (is_old || kept > options_.most_kept || held > options_.most_held.count) old.push_back(*run);
-  }
-  for (const auto& run : old) forget(run);
-}
-
-void Runs::forget(const std::shared_ptr<Run>& run) {
-  std::erase(runs_, run);
-  if (run->background_id_ == 0 || closed_ || !session_.lease()) return;
-  tasks_.spawn("forget a background exec", [this, sandbox = session_.lease().shared(), id = run->background_id_] {
-    return let_agent_forget(sandbox, id);
-  });
-}
-
-Task<> Runs::let_agent_forget(std::shared_ptr<LiveSandbox> sandbox, std::uint64_t background_id) {
-  // From beyond its end: none of its output has to be sent again.
-  constexpr std::uint64_t beyond = UINT64_MAX;
-  auto exec = co_await sandbox->attach(background_id, LiveSandbox::AfterEnd::collect, beyond, beyond);
-  if (!exec) co_return;
-  auto ended = co_await (*exec)->next(Deadline::after(patience));
-  if (!ended) log::debug("background exec {}: {}", background_id, ended.error().message);
-}
-
-void Runs::spawn(const std::shared_ptr<Session>& session, const std::shared_ptr<Run>& run, Work work) {
-  // A run that cannot be started has ended: there is no waiter.
-  try {
-    fault_point<"run.spawn">();
-    auto use = std::make_shared<SessionUse>(session);
-    tasks_.spawn("run", [this, use, run, work = std::move(work)] { return carry_out(run, work); });
-  } catch (...) {
-    run->finish(to_error("run " + run->id(), std::current_exception()));
-  }
-}
-
-Result<std::shared_ptr<Run>> Runs::start(const SessionUse& use, RunInfo info, auth::QuotaTicket ticket, Work work) {
-  CLOCHE_CHECK(check_room());
-  auto run = std::make_shared<Run>(session_.executor(), foreground_run_id(), std::move(info), std::move(ticket));
-  keep(run);
-  spawn(use.shared(), run, std::move(work));
-  return run;
-}
-
-Task<> Runs::carry_out(std::shared_ptr<Run> run, Work work) {
-  // However the task ends, the run does not look as if it went on for ever.
-  struct Ended {
-    std::shared_ptr<Run> run;
-    ~Ended() { run->finish(session_ended()); }
-  } const ended{run};
-  RunListener listener = [run](const RunOutput& output) { run->add(output); };
-  runner::ExecObserver watch = [run](Exec* exec) { run->set_exec(exec); };
-  std::optional<RunEnd> end;
-  auto race = [&]() -> Task<Status> {
-    co_await first_of(work_to_end(std::move(work), std::move(listener), std::move(watch), end),
-                      run->until_called_off(options_.unread_patience));
-    co_return Status{};
+Result<std::shared_ptr<Run>> Runs::start(const SessionUse& use, const LanguageRegistry& languages, RunStart wanted) {
+  RunInfo info = std::visit([](const auto& call) { return info_of(call); }, wanted.call);
+  info.unattended = wanted.unattended;
+  auto call = std::make_shared<RunCall>(std::move(wanted.call));
+  RunTable::Work work = [this, &languages, call, on_process = std::move(wanted.on_process)](RunObserver observer) {
+    if (on_process) {
+      observer.exec = [tell = std::move(observer.exec), on_process](Exec* exec) {
+        on_process();
+        tell(exec);
+      };
+    }
+    return run(languages, std::move(*call), std::move(observer));
   };
-  auto raced = co_await guarded("run " + run->id(), std::move(race));
-  // One that had come to its end when it was called off has ended by itself.
-  if (!end && !raced) end = std::move(raced).error();
-  if (!end) end = *run->called_off_;
-  // Its context was closed with the session: its caller did not cancel it.
-  const auto* error = std::get_if<Error>(&*end);
-  const bool was_stopped = run->called_off_ && run->called_off_->code == ErrorCode::cancelled;
-  if (error != nullptr && error->code == ErrorCode::cancelled && !was_stopped &&
-      session_.state() == SessionState::ending) {
-    end = session_ended();
-  }
-  finish(*run, std::move(*end));
+  return table_.start(use, std::move(info), std::move(wanted.ticket), std::move(work));
 }
 
-void Runs::finish(Run& run, RunEnd how) {
-  if (const RunResult* result = result_in(how)) {
-    session_.count({run.info().language, result->category, result->cause, result->outcome.wall});
+Task<RunEnd> Runs::run(const LanguageRegistry& languages, RunCall call, RunObserver observer) {
+  // Limits of time are the call's own.
+  if (auto* in_context = std::get_if<ContextCall>(&call)) {
+    Contexts& contexts = session_.part<Contexts>();
+    auto ran = co_await contexts.run(std::move(*in_context), std::move(observer.output), Deadline::never());
+    co_return end_of(std::move(ran));
   }
-  run.finish(std::move(how));
+  RunRequest request = std::get<RunRequest>(std::move(call));
+  auto ran = co_await run_in_session(session_, languages, std::move(request), std::move(observer), Deadline::never());
+  co_return end_of(std::move(ran));
 }
 
-Task<Result<std::shared_ptr<Run>>> Runs::start_background(const SessionUse& use, RunInfo info, auth::QuotaTicket ticket,
-                                                          const LanguageRegistry& languages, RunRequest request,
+Task<Result<std::shared_ptr<Run>>> Runs::start_background(const SessionUse& use, const LanguageRegistry& languages,
+                                                          RunRequest request, auth::QuotaTicket ticket,
                                                           Deadline deadline) {
-  CLOCHE_CO_CHECK(check_room());
+  CLOCHE_CO_TRY(const SessionPlace place, table_.admit());
   CLOCHE_CO_CHECK(fallible_point<"run.start_background">());
-  struct Starting {
-    explicit Starting(std::size_t& c) : count(c) { ++count; }
-    ~Starting() { --count; }
-    std::size_t& count;
-  } const starting(starting_);
+  RunInfo info = info_of(request);
+  info.lifetime = Lifetime::background;
   auto started = co_await start_in_background(session_, languages, std::move(request), deadline);
   if (!started) co_return fail(std::move(started).error());
-  if (closed_) co_return fail(ErrorCode::sandbox_lost, "the session has ended");
-  auto* program = std::get_if<BackgroundRun>(&*started);
-  std::string id = program == nullptr ? foreground_run_id() : background_run_id(program->id);
-  auto run = std::make_shared<Run>(session_.executor(), std::move(id), std::move(info), std::move(ticket));
-  keep(run);
-  if (program == nullptr) {
-    finish(*run, std::move(std::get<RunResult>(*started)));
-  } else {
-    spawn(use.shared(), run, following(run, std::move(*program)));
+  if (table_.is_closed()) co_return fail(ErrorCode::sandbox_lost, "the session has ended");
+  info.started = std::chrono::system_clock::now();
+  if (auto* result = std::get_if<RunResult>(&*started)) {
+    auto run = table_.add(std::move(info), std::move(ticket));
+    table_.finish(*run, std::move(*result));
+    co_return run;
   }
+  auto program = std::make_shared<BackgroundRun>(std::move(std::get<BackgroundRun>(*started)));
+  info.background_id = program->id;
+  auto run = table_.add(std::move(info), std::move(ticket));
+  table_.carry_out(use.shared(), run,
+                   [this, program](RunObserver observer) { return follow(std::move(*program), std::move(observer)); });
   co_return run;
 }
 
-Runs::Work Runs::following(const std::shared_ptr<Run>& run, BackgroundRun program) {
-  run->background_id_ = program.id;
-  auto shared = std::make_shared<BackgroundRun>(std::move(program));
-  return [this, run, shared](const RunListener&, const runner::ExecObserver&) {
-    return follow_to_end(run, std::move(*shared));
-  };
-}
-
-Task<RunEnd> Runs::follow_to_end(std::shared_ptr<Run> run, BackgroundRun program) {
+Task<RunEnd> Runs::follow(BackgroundRun program, RunObserver observer) {
   const auto sandbox = session_.lease().shared();
   fault_point<"run.follow">();
-  auto attached = co_await sandbox->attach(program.id, LiveSandbox::AfterEnd::keep);
-  if (!attached) co_return RunEnd(std::move(attached).error());
-  const auto exec = std::move(*attached);
-  const runner::ExecObserver watch = [run](Exec* one) { run->set_exec(one); };
-  const runner::ExecObserverScope watched(watch, *exec);
-  std::uint64_t received = 0;
-  for (;;) {
-    auto event = co_await exec->next();
-    if (!event) co_return RunEnd(std::move(event).error());
-    if (auto* output = std::get_if<ExecOutput>(&*event)) {
-      received += output->bytes.size();
-      if (received > 2 * most_background_output) {
-        co_return RunEnd(Error{ErrorCode::protocol, "the sandbox's agent sent more output than requested"});
-      }
-      const bool is_out = output->source == ExecOutput::Source::out;
-      run->add({is_out ? RunOutput::Source::out : RunOutput::Source::err, std::move(output->bytes)});
-      continue;
-    }
-    Exec::Collected ended;
-    ended.outcome = std::get<Outcome>(*event);
-    run->set_exec(nullptr);
-    const Deadline by = Deadline::after(2 * patience);
-    auto result = co_await conclude_background(session_, std::move(program), std::move(ended), by);
-    co_return RunEnd(std::move(result));
+  Outcome outcome;
+  {
+    constexpr std::uint64_t beginning = 0;
+    auto attached =
+        co_await sandbox->attach(program.id, LiveSandbox::AfterEnd::keep, beginning, beginning, most_background_output);
+    if (!attached) co_return RunEnd(std::move(attached).error());
+    const auto exec = std::move(*attached);
+    const runner::ExecObserverScope watched(observer.exec, *exec);
+    auto ended = co_await exec->read(std::move(observer.output));
+    if (!ended) co_return RunEnd(std::move(ended).error());
+    outcome = std::move(*ended);
   }
+  const Deadline by = Deadline::after(conclusion_timeout);
+  auto result = co_await conclude_background(session_, std::move(program), std::move(outcome), by);
+  co_return RunEnd(std::move(result));
+}
+
+Task<Result<Runs*>> Runs::of(const SessionUse& use) {
+  auto& runs = use->part<Runs>();
+  auto recovered = co_await runs.recover(use.shared(), Deadline::after(recovery_timeout));
+  if (!recovered) co_return fail(std::move(recovered).error());
+  co_return &runs;
 }
 
 Task<Status> Runs::recover(std::shared_ptr<Session> session, Deadline deadline) {
   while (recovering_ && !deadline.passed()) co_await recovery_ended_.wait(deadline);
   if (recovering_) co_return fail(ErrorCode::timeout, "the session's earlier runs were not found in time");
-  if (closed_) co_return fail(ErrorCode::sandbox_lost, "the session has ended");
-  if (recovered_) co_return Status{};
+  if (table_.is_closed()) co_return fail(ErrorCode::sandbox_lost, "the session has ended");
+  if (earlier_ == EarlierRuns::none) co_return Status{};
   struct Turn {
     explicit Turn(Runs& r) : runs(r) { runs.recovering_ = true; }
     ~Turn() {
@@ -254,7 +172,7 @@ Task<Status> Runs::recover(std::shared_ptr<Session> session, Deadline deadline) 
   auto found = co_await find_orphans(std::move(session), deadline);
   if (!found) co_return fail(std::move(found).error().at("find the session's earlier runs"));
   // All are known now, also if this call does not live to see the rest.
-  recovered_ = true;
+  earlier_ = EarlierRuns::none;
   if (recovered_running_ == 0) co_await remove_orphans();
   co_return Status{};
 }
@@ -280,24 +198,21 @@ Task<Status> Runs::find_orphans(std::shared_ptr<Session> session, Deadline deadl
     RunInfo info;
     info.text = joined(entry.argv);
     info.lifetime = Lifetime::background;
+    info.background_id = entry.id;
+    info.started -= entry.age;
     auth::QuotaTicket ticket;
     if (entry.running) {
       CLOCHE_CO_TRY(ticket, session_.adopt(auth::Quota::runs));
     }
-    auto run =
-        std::make_shared<Run>(session_.executor(), background_run_id(entry.id), std::move(info), std::move(ticket));
-    run->started_ -= entry.age;
-    runs_.push_back(run);
+    const auto run = table_.add(std::move(info), std::move(ticket));
     const auto counted = entry.running ? std::make_shared<RecoveredRunning>(recovered_running_) : nullptr;
-    BackgroundRun program;
-    program.id = entry.id;
-    Work follow = following(run, std::move(program));
-    Work work = [this, follow, counted](RunListener listener, runner::ExecObserver watch) -> Task<RunEnd> {
-      auto end = co_await follow(std::move(listener), std::move(watch));
+    table_.carry_out(session, run, [this, id = entry.id, counted](RunObserver observer) -> Task<RunEnd> {
+      BackgroundRun program;
+      program.id = id;
+      auto end = co_await follow(std::move(program), std::move(observer));
       if (counted && counted->leave() == 0) co_await remove_orphans();
       co_return end;
-    };
-    spawn(session, run, std::move(work));
+    });
   }
   co_return Status{};
 }
@@ -308,40 +223,10 @@ Task<> Runs::remove_orphans() {
   auto files = sandbox->files();
   for (const std::string& directory : std::exchange(orphan_directories_, {})) {
     FilePath place(directory);
-    const Deadline by = Deadline::after(patience);
+    const Deadline by = Deadline::after(removal_timeout);
     auto removed = co_await files.remove(std::move(place), Recursion::whole_tree, Missing::fine, by);
     if (!removed) log::warn("sandbox {}: {}", sandbox->id().value, removed.error().message);
   }
-}
-
-Result<std::shared_ptr<Run>> Runs::find(const std::string& id) {
-  purge();
-  const auto found = std::ranges::find_if(runs_, [&](const auto& run) { return run->id() == id; });
-  if (found == runs_.end()) return fail(ErrorCode::not_found, "no run '" + id + "' in this session");
-  return *found;
-}
-
-std::vector<std::shared_ptr<Run>> Runs::list() {
-  purge();
-  return runs_;
-}
-
-Task<Status> Runs::remove(std::string id, Deadline deadline) {
-  CLOCHE_CO_TRY(const auto run, find(id));
-  run->stop("the run was stopped");
-  const bool ended = co_await run->wait(deadline);
-  if (!ended) co_return fail(ErrorCode::timeout, "the run did not end in time");
-  if (std::ranges::find(runs_, run) != runs_.end()) forget(run);
-  co_return Status{};
-}
-
-Task<> Runs::close() {
-  closed_ = true;
-  for (const auto& run : runs_) {
-    run->called_off_ = session_ended();
-    run->steered_.notify();
-  }
-  co_await tasks_.join();
 }
 
 }  // namespace cloche::session

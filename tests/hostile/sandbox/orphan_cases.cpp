@@ -44,7 +44,7 @@ class HostileOrphans : public testing::TestWithParam<std::tuple<Target, std::str
     EXPECT_TRUE(companion) << companion.error().message;
     if (!companion) co_return;
     auto living = co_await (*companion)->next(Deadline::after(60s));
-    EXPECT_TRUE(living && std::holds_alternative<ExecOutput>(*living)) << "the companion did not begin";
+    EXPECT_TRUE(living && std::holds_alternative<Output>(*living)) << "the companion did not begin";
 
     std::vector<std::string> argv{"processes/escape", how()};
     auto ran = co_await place.exec(*sandbox, std::move(argv), ExecSpec());

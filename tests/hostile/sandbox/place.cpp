@@ -37,7 +37,7 @@ Task<std::string> next_line(Exec& exec) {
     auto piece = co_await exec.next(Deadline::after(60s));
     if (!piece) co_return "error: " + piece.error().message;
     if (std::holds_alternative<Outcome>(*piece)) co_return "ended: " + text;
-    text += std::get<ExecOutput>(*piece).bytes;
+    text += std::get<Output>(*piece).bytes;
   }
   co_return text;
 }

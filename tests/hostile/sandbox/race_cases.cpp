@@ -33,8 +33,7 @@ Task<std::unique_ptr<Exec>> start(Place& place, LiveSandbox& sandbox, std::vecto
   EXPECT_TRUE(started) << started.error().message;
   if (!started) co_return nullptr;
   auto word = co_await (*started)->next(Deadline::after(60s));
-  const bool spoke =
-      word && std::holds_alternative<ExecOutput>(*word) && std::get<ExecOutput>(*word).bytes.starts_with("HELD");
+  const bool spoke = word && std::holds_alternative<Output>(*word) && std::get<Output>(*word).bytes.starts_with("HELD");
   EXPECT_TRUE(spoke) << "the program did not begin";
   co_return std::move(*started);
 }

@@ -86,7 +86,7 @@ Task<> work_once(Place& place, LiveSandbox& sandbox, Work work, PythonContext* c
     case Work::context: {
       CellRequest cell;
       cell.code = "1 + 1";
-      ContextListener listener = [](const ContextOutput&) {};
+      OutputSink listener = [](const Output&) {};
       auto ran = co_await context->execute(std::move(cell), std::move(listener), Deadline::after(60s));
       EXPECT_TRUE(ran) << ran.error().message;
     }
@@ -129,14 +129,14 @@ class HostileReach : public testing::TestWithParam<std::tuple<Target, Work>> {
     EXPECT_TRUE(walker) << walker.error().message;
     if (!walker) co_return;
     auto first = co_await (*walker)->next(Deadline::after(60s));
-    EXPECT_TRUE(first && std::holds_alternative<ExecOutput>(*first)) << "the walker did not begin";
+    EXPECT_TRUE(first && std::holds_alternative<Output>(*first)) << "the walker did not begin";
     for (int i = 0; i < rounds(); ++i) co_await work_once(place, *sandbox, work(), context.get());
     (*walker)->close_stdin();
     auto walked = co_await (*walker)->collect(Deadline::after(100s));
     EXPECT_TRUE(walked) << walked.error().message;
     if (context) co_await context->close();
     if (!walked || !first) co_return;
-    judge(std::get<ExecOutput>(*first).bytes + walked->out);
+    judge(std::get<Output>(*first).bytes + walked->out);
     co_await place.expect_unharmed(Place::Loss::is_a_failure);
     if (target().is_gvisor()) place.spoil();
   }

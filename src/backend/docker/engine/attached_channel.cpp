@@ -43,7 +43,7 @@ Result<std::size_t> AttachedChannel::take_buffered(std::span<char> into) {
     auto next = demultiplexer_.next(unread_);
     if (!next) return fail(std::move(next).error().at("sandbox " + sandbox_));
     if (!*next) return 0;
-    if ((*next)->origin == Origin::out) {
+    if ((*next)->stream == Stream::out) {
       piece_ = (*next)->bytes;
     } else {
       log_stderr((*next)->bytes);

@@ -17,7 +17,7 @@ Result<std::optional<Piece>> Demultiplexer::next(std::string_view& bytes) {
   }
   if (bytes.empty()) return std::nullopt;
   const std::size_t count = std::min<std::size_t>(bytes.size(), left_);
-  const Piece piece{origin_, bytes.substr(0, count)};
+  const Piece piece{stream_, bytes.substr(0, count)};
   bytes.remove_prefix(count);
   left_ -= static_cast<std::uint32_t>(count);
   return piece;
@@ -31,7 +31,7 @@ Status Demultiplexer::read_header() {
     return fail(ErrorCode::protocol,
                 "the attached stream has a header of an unknown kind: " + std::to_string(header_[0]));
   }
-  origin_ = header_[0] == 1 ? Origin::out : Origin::err;
+  stream_ = header_[0] == 1 ? Stream::out : Stream::err;
   left_ =
       std::uint32_t{header_[4]} << 24 | std::uint32_t{header_[5]} << 16 | std::uint32_t{header_[6]} << 8 | header_[7];
   return {};

@@ -10,14 +10,13 @@
 #include <optional>
 #include <string_view>
 
+#include "cloche/output.hpp"
 #include "core/result.hpp"
 
 namespace cloche::docker {
 
-enum class Origin { out, err };
-
 struct Piece {
-  Origin origin = Origin::out;
+  Stream stream = Stream::out;
   std::string_view bytes;  // points into what was given to next()
 };
 
@@ -38,7 +37,7 @@ class Demultiplexer {
   std::array<unsigned char, header_size> header_{};
   std::size_t have_ = 0;    // bytes of the header that came
   std::uint32_t left_ = 0;  // bytes of the piece still to come
-  Origin origin_ = Origin::out;
+  Stream stream_ = Stream::out;
   bool broken_ = false;
 };
 

@@ -27,7 +27,7 @@ Result<Heard> hear(Demultiplexer& demultiplexer, const std::vector<std::string_v
       CLOCHE_TRY(const auto piece, demultiplexer.next(part));
       if (!piece) break;
       EXPECT_FALSE(piece->bytes.empty());
-      (piece->origin == Origin::out ? heard.out : heard.err) += piece->bytes;
+      (piece->stream == Stream::out ? heard.out : heard.err) += piece->bytes;
     }
     EXPECT_TRUE(part.empty());
   }

@@ -8,8 +8,8 @@
 
 namespace {
 
+using cloche::Stream;
 using cloche::docker::Demultiplexer;
-using cloche::docker::Origin;
 
 struct Heard {
   std::string out;
@@ -30,7 +30,7 @@ Heard hear(std::string_view all, std::size_t piece) {
       heard.broken = !next;
       if (!next || !*next) break;
       if ((*next)->bytes.empty()) std::abort();
-      ((*next)->origin == Origin::out ? heard.out : heard.err) += (*next)->bytes;
+      ((*next)->stream == Stream::out ? heard.out : heard.err) += (*next)->bytes;
     }
   }
   heard.between_pieces = demultiplexer.is_between_pieces();

@@ -1,4 +1,4 @@
-#include "sandbox/fake_backend.hpp"
+#include "sandbox/testing/fake_backend.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -12,7 +12,6 @@ namespace {
 using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using Source = RunOutput::Source;
 
 RunInfo followed() {
   RunInfo info;
@@ -20,15 +19,15 @@ RunInfo followed() {
   return info;
 }
 
-Task<RunEnd> print_and_end(RunListener listener) {
-  listener({Source::out, "one"});
+Task<RunEnd> print_and_end(RunObserver observer) {
+  observer.output({Stream::out, "one"});
   co_await pause_for(1ms);
-  listener({Source::err, "two"});
+  observer.output({Stream::err, "two"});
   co_return RunResult();
 }
 
-Runs::Work printing() {
-  return [](const RunListener& listener, const runner::ExecObserver&) { return print_and_end(listener); };
+RunTable::Work printing() {
+  return [](RunObserver observer) { return print_and_end(std::move(observer)); };
 }
 
 // Ends when it is cancelled, and says so.
@@ -41,8 +40,8 @@ Task<RunEnd> wait_for_ever(std::shared_ptr<bool> cancelled) {
   co_return RunResult();
 }
 
-Runs::Work endless(std::shared_ptr<bool> cancelled = std::make_shared<bool>()) {
-  return [cancelled](const RunListener&, const runner::ExecObserver&) { return wait_for_ever(cancelled); };
+RunTable::Work endless(std::shared_ptr<bool> cancelled = std::make_shared<bool>()) {
+  return [cancelled](const RunObserver&) { return wait_for_ever(cancelled); };
 }
 
 Task<std::vector<std::string>> read_all(RunReader reader) {
@@ -50,7 +49,7 @@ Task<std::vector<std::string>> read_all(RunReader reader) {
   for (;;) {
     auto event = co_await reader.next();
     if (!event) co_return all;
-    if (const auto* output = std::get_if<RunOutput>(&event->what)) {
+    if (const auto* output = std::get_if<Output>(&event->what)) {
       all.push_back(output->bytes);
     } else {
       all.emplace_back("end");
@@ -58,8 +57,8 @@ Task<std::vector<std::string>> read_all(RunReader reader) {
   }
 }
 
-struct RunsTest : testing::Test {
-  void run(std::function<Task<>(Runs&, SessionUse&)> body) {
+struct RunTableTest : testing::Test {
+  void run(std::function<Task<>(RunTable&, SessionUse&)> body) {
     std::exception_ptr thrown;
     asio::co_spawn(
         io,
@@ -67,7 +66,7 @@ struct RunsTest : testing::Test {
           auto session =
               std::make_shared<Session>(io.get_executor(), SessionKey{"t", "s"}, SessionOptions(), WallTime(), quotas);
           SessionUse use(session);
-          Runs& runs = session->part<Runs>();
+          RunTable runs(*session);
           std::exception_ptr failed;
           try {
             co_await body(runs, use);
@@ -92,9 +91,9 @@ Task<RunEnd> throw_a_little_later() {
 }
 
 // No one reads it and no one takes it back: only its own end can end it.
-TEST_F(RunsTest, WorkThatThrows_EndsTheRunAtOnceWithAnInternalError) {
-  run([](Runs& runs, SessionUse& use) -> Task<> {
-    Runs::Work work = [](const RunListener&, const runner::ExecObserver&) { return throw_a_little_later(); };
+TEST_F(RunTableTest, WorkThatThrows_EndsTheRunAtOnceWithAnInternalError) {
+  run([](RunTable& runs, SessionUse& use) -> Task<> {
+    RunTable::Work work = [](const RunObserver&) { return throw_a_little_later(); };
     RunInfo info;
     auto started = runs.start(use, std::move(info), {}, std::move(work));
     EXPECT_TRUE(started);
@@ -109,8 +108,8 @@ TEST_F(RunsTest, WorkThatThrows_EndsTheRunAtOnceWithAnInternalError) {
   });
 }
 
-TEST_F(RunsTest, AnyNumberOfReaders_SeeTheSame_WheneverTheyCome) {
-  run([](Runs& runs, SessionUse& use) -> Task<> {
+TEST_F(RunTableTest, AnyNumberOfReaders_SeeTheSame_WheneverTheyCome) {
+  run([](RunTable& runs, SessionUse& use) -> Task<> {
     auto started = runs.start(use, followed(), {}, printing()).value();
     EXPECT_TRUE(runs.busy());
     auto early = RunReader::at(started, 0).value();
@@ -125,30 +124,29 @@ TEST_F(RunsTest, AnyNumberOfReaders_SeeTheSame_WheneverTheyCome) {
   });
 }
 
-TEST_F(RunsTest, Terminals_TakeRunsPlaces) {
-  run([](Runs& runs, SessionUse& use) -> Task<> {
+TEST_F(RunTableTest, Terminals_TakeRunsPlaces) {
+  run([](RunTable& runs, SessionUse& use) -> Task<> {
     RunsOptions options;
     options.most_running = 2;
     runs.set_options(options);
     auto started = runs.start(use, followed(), {}, endless()).value();
     {
-      const auto terminal = runs.admit_terminal();
+      const auto terminal = runs.admit();
       EXPECT_TRUE(terminal);
       EXPECT_TRUE(runs.busy());
-      const auto second = runs.admit_terminal();
-      EXPECT_FALSE(second);
-      if (!second) EXPECT_EQ(second.error().code, ErrorCode::limit_reached);
+      const auto second = runs.admit();
+      EXPECT_TRUE(!second && second.error().code == ErrorCode::limit_reached);
       EXPECT_FALSE(runs.start(use, followed(), {}, endless()));
     }
-    EXPECT_TRUE(runs.admit_terminal());
+    EXPECT_TRUE(runs.admit());
     co_return;
   });
 }
 
-TEST_F(RunsTest, RunThatNobodyReadsAnyMore_IsCalledOff) {
-  run([](Runs& runs, SessionUse& use) -> Task<> {
+TEST_F(RunTableTest, RunThatNobodyReadsAnyMore_IsCalledOff) {
+  run([](RunTable& runs, SessionUse& use) -> Task<> {
     RunsOptions options;
-    options.unread_patience = 30ms;
+    options.unread_timeout = 30ms;
     runs.set_options(options);
     auto cancelled = std::make_shared<bool>(false);
     auto started = runs.start(use, followed(), {}, endless(cancelled)).value();
@@ -164,10 +162,10 @@ TEST_F(RunsTest, RunThatNobodyReadsAnyMore_IsCalledOff) {
   });
 }
 
-TEST_F(RunsTest, ReaderThatComesBackInTime_KeepsTheRun) {
-  run([](Runs& runs, SessionUse& use) -> Task<> {
+TEST_F(RunTableTest, ReaderThatComesBackInTime_KeepsTheRun) {
+  run([](RunTable& runs, SessionUse& use) -> Task<> {
     RunsOptions options;
-    options.unread_patience = 200ms;
+    options.unread_timeout = 200ms;
     runs.set_options(options);
     auto started = runs.start(use, followed(), {}, endless()).value();
     (void)RunReader::at(started, 0).value();
@@ -178,10 +176,10 @@ TEST_F(RunsTest, ReaderThatComesBackInTime_KeepsTheRun) {
   });
 }
 
-TEST_F(RunsTest, RunThatGoesOnUnattended_IsNotCalledOff) {
-  run([](Runs& runs, SessionUse& use) -> Task<> {
+TEST_F(RunTableTest, RunThatGoesOnUnattended_IsNotCalledOff) {
+  run([](RunTable& runs, SessionUse& use) -> Task<> {
     RunsOptions options;
-    options.unread_patience = 1ms;
+    options.unread_timeout = 1ms;
     runs.set_options(options);
     auto started = runs.start(use, RunInfo(), {}, endless()).value();
     co_await pause_for(50ms);
@@ -190,8 +188,8 @@ TEST_F(RunsTest, RunThatGoesOnUnattended_IsNotCalledOff) {
   });
 }
 
-TEST_F(RunsTest, StoppedAndRemovedRun_IsGone) {
-  run([](Runs& runs, SessionUse& use) -> Task<> {
+TEST_F(RunTableTest, StoppedAndRemovedRun_IsGone) {
+  run([](RunTable& runs, SessionUse& use) -> Task<> {
     auto cancelled = std::make_shared<bool>(false);
     auto started = runs.start(use, followed(), {}, endless(cancelled)).value();
     const auto removed = co_await runs.remove(started->id(), Deadline::after(5s));
@@ -202,8 +200,8 @@ TEST_F(RunsTest, StoppedAndRemovedRun_IsGone) {
   });
 }
 
-TEST_F(RunsTest, TooManyAtATime_AreRefused) {
-  run([](Runs& runs, SessionUse& use) -> Task<> {
+TEST_F(RunTableTest, TooManyAtATime_AreRefused) {
+  run([](RunTable& runs, SessionUse& use) -> Task<> {
     RunsOptions options;
     options.most_running = 2;
     runs.set_options(options);
@@ -214,8 +212,8 @@ TEST_F(RunsTest, TooManyAtATime_AreRefused) {
   });
 }
 
-TEST_F(RunsTest, EndedRuns_AreKeptUpToTheCaps) {
-  run([](Runs& runs, SessionUse& use) -> Task<> {
+TEST_F(RunTableTest, EndedRuns_AreKeptUpToTheCaps) {
+  run([](RunTable& runs, SessionUse& use) -> Task<> {
     RunsOptions options;
     options.most_kept = 2;
     runs.set_options(options);
@@ -235,10 +233,20 @@ TEST_F(RunsTest, EndedRuns_AreKeptUpToTheCaps) {
   });
 }
 
-TEST_F(RunsTest, SessionThatEnds_EndsItsRunsAndFreesTheirPlaces) {
+// It has no sandbox that could be asked.
+TEST_F(RunTableTest, RunsOfAFreshSession_AreKnownWithoutAsking) {
+  run([](RunTable&, SessionUse& use) -> Task<> {
+    auto runs = co_await Runs::of(use);
+    EXPECT_TRUE(runs) << runs.error().message;
+    EXPECT_TRUE((*runs)->list().empty());
+    co_await (*runs)->close();
+  });
+}
+
+TEST_F(RunTableTest, SessionThatEnds_EndsItsRunsAndFreesTheirPlaces) {
   std::shared_ptr<session::Run> started;
   auto cancelled = std::make_shared<bool>(false);
-  run([&](Runs& runs, SessionUse& use) -> Task<> {
+  run([&](RunTable& runs, SessionUse& use) -> Task<> {
     started = runs.start(use, followed(), {}, endless(cancelled)).value();
     const auto reader = RunReader::at(started, 0).value();
     co_await pause_for(1ms);

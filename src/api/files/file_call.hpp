@@ -1,25 +1,19 @@
-// Common parts of file routes: a body is read and checked first, then the session is found or created, and the errors
-// of both are mapped to statuses.
+// FileCall: a route about a file: a body is read and checked first, then the session is found or created, and the
+// errors of both are mapped to statuses.
 #pragma once
 
 #include <chrono>
 
-#include "api/call.hpp"
 #include "api/files/bodies.hpp"
+#include "api/session_access.hpp"
 #include "http/server/request/json_body.hpp"
-#include "session/store.hpp"
 
 namespace cloche::api {
 
-// To get a session, which may have to wait for a sandbox.
-constexpr std::chrono::seconds session_patience{60};
 // For a single operation in a sandbox.
-constexpr std::chrono::seconds file_patience{60};
+constexpr std::chrono::seconds file_timeout{60};
 // For a stream, while it makes progress.
-constexpr std::chrono::minutes stream_patience{30};
-
-// An error in the usual form, with a code of its own.
-Task<Status> answer_refusal(http::Exchange& exchange, unsigned status, std::string code, std::string message);
+constexpr std::chrono::minutes stream_timeout{30};
 
 // Passes the error on, but answers 413 where something does not fit: a file, the workspace, an answer.
 Task<Status> answer_file_error(http::Exchange& exchange, Error error);
@@ -27,11 +21,6 @@ Task<Status> answer_file_error(http::Exchange& exchange, Error error);
 constexpr http::JsonLimits json_limits(Bytes most, const Shape& shape = shapes::anything) {
   return {.size = most, .depth = 16, .shape = &shape};
 }
-
-// Finds the existing session that the path names. `not_found` if it does not exist.
-Result<session::SessionUse> find_session(const Call& call, session::SessionStore& store);
-// The same, made if need be.
-Task<Result<session::SessionUse>> use_session(const Call& call, session::SessionStore& store);
 
 // Counts a file operation in the tenant's quota, and waits for its turn in the session.
 struct FileTurn {
@@ -56,7 +45,7 @@ Task<Status> serve_file_call(session::SessionStore& store, FileCall<Body> how, C
   auto tenant = call.tenant(body->where.tenant);
   if (!tenant) co_return fail(std::move(tenant).error());
   std::string id = body->where.session;
-  auto used = co_await store.use(std::move(*tenant), std::move(id), Deadline::after(session_patience));
+  auto used = co_await store.use(std::move(*tenant), std::move(id), Deadline::after(session_timeout));
   if (!used) co_return fail(std::move(used).error());
   const session::SessionUse use = std::move(*used);
   auto turn = co_await begin_file_operation(*use);
