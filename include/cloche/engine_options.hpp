@@ -2,6 +2,7 @@
 /// Options of an engine.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -30,6 +31,9 @@ struct EngineOptions {
   std::string docker_host;
   /// Maps paths of Cloche to paths of the host for bind mounts, for a Cloche in a container. The longest prefix wins.
   std::map<std::string, std::string> host_path_map;
+  /// docker: the first of the host's uids from which sandboxes without a uid get one each, and how many there are.
+  std::uint32_t docker_first_uid = 2'093'056;
+  std::uint32_t docker_uids = 4096;  ///< 0: such sandboxes have uid 1000, and share what the kernel counts for a user.
 };
 
 /// One capability of a host.

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,12 +34,14 @@ struct SandboxSpec {
   std::string image;
   std::string runtime = "auto";         ///< crun, runc or runsc; auto: the strongest runtime that passed its probe.
   std::string work_dir = "/workspace";  ///< The directory in which programs start, a tmpfs.
-  std::uint32_t uid = 1000;          ///< The user of the programs. It must not be 0, which is reserved for the agent.
-  std::uint32_t gid = 1000;          ///< The group of the programs. See uid.
-  std::string hostname = "sandbox";  ///< The host name that programs see.
-  Limits limits;                     ///< Resource limits.
-  Network network = Network::none;   ///< What programs can reach.
-  std::vector<Mount> mounts;         ///< Mounts of host files and directories.
+  /// The user of the programs, from 1 to 65533. Unset: 1000; on docker with a runtime that shares the host's kernel,
+  /// and without mounts, a uid of the engine's host that no other sandbox has.
+  std::optional<std::uint32_t> uid;
+  std::uint32_t gid = 1000;                   ///< The group of the programs, from 1 to 65533.
+  std::string hostname = "sandbox";           ///< The host name that programs see.
+  Limits limits;                              ///< Resource limits.
+  Network network = Network::none;            ///< What programs can reach.
+  std::vector<Mount> mounts;                  ///< Mounts of host files and directories.
   std::map<std::string, std::string> labels;  ///< Labels of the container, on docker.
   std::string name;                           ///< The name. Empty: derived from the id.
   /// The time after which the creation fails if the agent has not responded.

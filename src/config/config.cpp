@@ -33,6 +33,8 @@ bool is_name_prefix(std::string_view text) {
 bool is_engine_address(std::string_view text) { return text.starts_with("unix://") || text.starts_with("tcp://"); }
 
 void read_docker(Section& section, EngineOptions& options) {
+  section.whole("first_uid", options.docker_first_uid, {65'536, 0x7fff'0000});
+  section.whole("uids", options.docker_uids, {0, 16'384});
   section.text("host", options.docker_host, "unix:///path or tcp://host:port", is_engine_address);
   section.texts("host_path_map", options.host_path_map);
   for (const auto& [ours, hosts] : options.host_path_map) {
@@ -42,15 +44,15 @@ void read_docker(Section& section, EngineOptions& options) {
   }
 }
 
+// Settings of one backend: a section of its name.
+constexpr std::pair<std::string_view, void (*)(Section&, EngineOptions&)> backend_sections[] = {
+    {"docker", &read_docker}};
+
 void read_engine(Section& top, EngineOptions& options) {
   std::string backend;
   const auto is_backend = [](std::string_view name) { return find_backend(name) != nullptr; };
   top.text("backend", backend, "one of " + backend_names(), is_backend);
   if (const BackendTraits* found = find_backend(backend)) options.backend = found->kind;
-// Settings of one backend: a section of its name.
-constexpr std::pair<std::string_view, void (*)(Section&, EngineOptions&)> backend_sections[] = {
-    {"docker", &read_docker}};
-
   top.text("state_dir", options.state_dir, path_rule, is_clean_absolute_path);
   top.text("run_dir", options.run_dir, path_rule, is_clean_absolute_path);
   top.text("instance", options.instance, "letters, digits and '-', at most 40", is_instance);

@@ -138,6 +138,8 @@ const BadConfig bad_sense[] = {
     {"Instance", "instance: a_b", "instance (line 1): must be letters, digits and '-', at most 40, not `a_b`"},
     {"Prefix", "name_prefix: -x", "name_prefix (line 1): must be letters, digits, '-', '_' and '.', at most 16"},
     {"DockerHost", "docker: {host: http://x}", "docker.host (line 1): must be unix:///path or tcp://host:port"},
+    {"FirstUid", "docker: {first_uid: 1000}", "docker.first_uid (line 1): must be a whole number from 65536 to"},
+    {"Uids", "docker: {uids: 16385}", "docker.uids (line 1): must be a whole number from 0 to 16384"},
     {"PathMap", "docker: {host_path_map: {data: /srv}}",
      "docker.host_path_map (line 1): keys and values must each be an absolute path"},
     {"WorkDir", profile("work_dir: app"), "profiles.python (line 2): work_dir must be an absolute path"},

@@ -44,6 +44,8 @@ name_prefix: sbx
 docker:
   host: tcp://engine:2375
   host_path_map: {/app/data: /srv/data}
+  first_uid: 70000
+  uids: 100
 secrets:
   BY_VALUE: 007
   FROM_ENV: {env: HOST_TOKEN}
@@ -91,6 +93,8 @@ profiles:
   EXPECT_EQ(options.engine.instance, "grader-1");
   EXPECT_EQ(options.engine.docker_host, "tcp://engine:2375");
   EXPECT_THAT(options.engine.host_path_map, ElementsAre(Pair("/app/data", "/srv/data")));
+  EXPECT_EQ(options.engine.docker_first_uid, 70'000U);
+  EXPECT_EQ(options.engine.docker_uids, 100U);
   EXPECT_EQ(options.name_prefix, "sbx");
   EXPECT_THAT(options.secrets, ElementsAre(Pair("BY_VALUE", "007"), Pair("FROM_ENV", "t0ken")));
   EXPECT_EQ(options.max_making, 8U);

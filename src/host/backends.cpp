@@ -49,6 +49,8 @@ constexpr BackendMaker makers[] = {{BackendKind::oci, &make_oci}, {BackendKind::
 
 Result<std::unique_ptr<Backend>> make_backend(Executor executor, asio::thread_pool& threads,
                                               const EngineOptions& options, const InstanceId& instance) {
+  const auto* maker = std::ranges::find(makers, options.backend, &BackendMaker::kind);
+  if (maker == std::end(makers)) return fail(ErrorCode::unsupported, "this program was built without this backend");
   CLOCHE_TRY(std::string agent_path, place_agent(options.state_dir));
   return maker->make({std::move(executor), threads, options, instance, std::move(agent_path)});
 }

@@ -70,6 +70,7 @@ std::vector<std::string> environment(const ExecSpec& spec, const SandboxSpec& sa
       {"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/.cloche/bin"},
       {"HOME", sandbox.work_dir},
       {"USER", "sandbox"},
+      {"LOGNAME", "sandbox"},
       {"LANG", "C.UTF-8"},
   };
   if (spec.terminal) env["TERM"] = "xterm-256color";
@@ -124,7 +125,7 @@ Result<wire::ExecRequest> to_request(const ExecSpec& spec, const SandboxSpec& sa
   request.argv = spec.argv;
   request.env = environment(spec, sandbox);
   request.cwd = spec.cwd.empty() ? sandbox.work_dir : spec.cwd;
-  request.uid = spec.uid.value_or(sandbox.uid);
+  request.uid = spec.uid.value_or(uid_of(sandbox));
   request.gid = spec.gid.value_or(sandbox.gid);
   request.stdin_mode = spec.stdin_mode == Stdin::closed ? wire::StdinMode::closed : wire::StdinMode::stream;
   if (spec.terminal) request.pty = wire::WindowSize{spec.terminal->rows, spec.terminal->columns};

@@ -86,7 +86,7 @@ class LiveSandbox {
                                              std::uint64_t out_offset = 0, std::uint64_t err_offset = 0,
                                              Bytes most = {});
 
-  Files files() { return Files(*link_, spec().uid, spec().gid); }
+  Files files() { return Files(*link_, uid_of(spec()), spec().gid); }
 
   Task<Result<std::unique_ptr<TcpConnection>>> connect(std::uint16_t port, Deadline deadline = Deadline::never());
 

@@ -53,10 +53,11 @@ Status validate(const SandboxSpec& spec) {
   }
   if (spec.work_dir == "/tmp")
     return fail(ErrorCode::invalid_argument, "work_dir cannot be /tmp itself: that path is reserved");
-  if (spec.uid == 0 || spec.gid == 0) {
+  if (spec.uid == 0U || spec.gid == 0) {
     return fail(ErrorCode::invalid_argument, "programs cannot run as root; uid and gid 0 are reserved for the agent");
   }
-  if (spec.uid > 65533 || spec.gid > 65533) return fail(ErrorCode::invalid_argument, "uid and gid must be below 65534");
+  if (spec.uid > 65533U || spec.gid > 65533)
+    return fail(ErrorCode::invalid_argument, "uid and gid must be below 65534");
   if (!spec.name.empty() && !is_name(spec.name, 128)) {
     return fail(ErrorCode::invalid_argument,
                 "a sandbox name must be letters, digits, '-', '_' and '.': '" + spec.name + "'");

@@ -12,6 +12,10 @@ namespace cloche {
 // Refuses relative paths, `..`, NUL, uid 0, a target that hides what Cloche mounts itself, bad names.
 Status validate(const SandboxSpec& spec);
 
+// The user of a sandbox's programs.
+inline constexpr std::uint32_t usual_uid = 1000;
+inline std::uint32_t uid_of(const SandboxSpec& spec) { return spec.uid.value_or(usual_uid); }
+
 // True for an absolute path of plain components: no `..`, no `.`, no NUL, no doubled slashes.
 bool is_clean_absolute_path(std::string_view path);
 

@@ -16,7 +16,7 @@ CONFORMANCE(WrittenFile_IsThereWithItsParentsModeAndOwner) {
     EXPECT_EQ(about.value().type, FileType::regular);
     EXPECT_EQ(about.value().size, 19u);
     EXPECT_EQ(about.value().mode, 0750u);
-    EXPECT_EQ(about.value().uid, 1000u);
+    EXPECT_EQ(about.value().uid, uid_of(sandbox.spec()));
   });
 }
 

@@ -165,8 +165,8 @@ ExecSpec greedy_program(const Target& target) {
   return spec;
 }
 
-// Sandboxes of an engine have their uids on the host, where the kernel counts for each uid. No other test has these.
-std::uint32_t first_uid(const Target& target) { return target.is_modern() ? 20'010 : 20'000; }
+// On an engine a uid that is set is one of the host, where the kernel counts for each uid. No other test has these.
+std::uint32_t uid_of_its_own(const Target& target) { return target.is_modern() ? 20'012 : 20'002; }
 
 // Whether the host's root still gets one of each.
 void expect_host_has_its_own() {
@@ -225,14 +225,9 @@ void expect_none_of_what_is_rejected(const Counts& counts) {
 CONFORMANCE(NeighbourThatTakesAllItGets_LeavesOthersTheirs) {
   if (fake_has_no("neighbours")) return;
   if (target().is_gvisor()) CLOCHE_DOES_NOT_APPLY("each sandbox has a kernel of its own that counts these");
-  SandboxSpec first = with_room_for_watches(spec());
-  SandboxSpec second = first;
-  if (target().backend == "docker") {
-    first.uid = first_uid(target());
-    second.uid = first.uid + 1;
-  }
+  const SandboxSpec both = with_room_for_watches(spec());
   Taken taken;
-  in_two_sandboxes(first, second, [&](LiveSandbox& one, LiveSandbox& other) -> Task<> {
+  in_two_sandboxes(both, both, [&](LiveSandbox& one, LiveSandbox& other) -> Task<> {
     taken = co_await take_in_both(target(), one, other);
   });
   // The agent's processes are counted too, and come and go.
@@ -252,9 +247,10 @@ CONFORMANCE(NeighbourThatTakesAllItGets_LeavesOthersTheirs) {
 
 // What is counted for a user is shared then, and is not compared.
 CONFORMANCE(NeighbourWithTheSameUidOnAnEngine_LeavesWhatIsNotCountedForAUser) {
-  if (target().backend != "docker" || target().is_gvisor()) CLOCHE_DOES_NOT_APPLY("no two sandboxes have the same uid");
+  if (target().backend != "docker" || target().is_gvisor())
+    CLOCHE_DOES_NOT_APPLY("no two sandboxes have the same uid of the host");
   SandboxSpec both = with_room_for_watches(spec());
-  both.uid = first_uid(target()) + 2;
+  both.uid = uid_of_its_own(target());
   Taken taken;
   in_two_sandboxes(both, both, [&](LiveSandbox& one, LiveSandbox& other) -> Task<> {
     taken = co_await take_in_both(target(), one, other);

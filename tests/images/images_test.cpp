@@ -75,7 +75,7 @@ TEST_F(CliImages, OfflineImage_IsMadeOnceAndRunsOnBothBackends) {
   EXPECT_EQ(again.exit_code, 0) << again.err;
   EXPECT_THAT(again.out, HasSubstr("nothing to do"));
 
-  const std::string program = source("who.sh", "id -un; id -u; pwd; ls -A /usr/share/man /var/cache\n");
+  const std::string program = source("who.sh", "id -un; id -g; pwd; ls -A /usr/share/man /var/cache\n");
   const std::string expected = "sandbox\n1000\n/workspace\n/usr/share/man:\n\n/var/cache:\n";
   const CommandEnd ran = run_command(cloche_run({"--image", store() / "bash", program}));
   EXPECT_EQ(ran.out, expected) << ran.err;

@@ -241,7 +241,7 @@ TEST_F(SandboxManagerOnDocker, ShellFilesAndLimits_AreAsElsewhere) {
   EXPECT_EQ(first.out, "42\n");
   EXPECT_EQ(first.err, "err\n");
   EXPECT_EQ(first.exit_code, 3);
-  EXPECT_EQ(sandbox.run_command("echo \"$x $PWD $(id -u)\"").out, "a b /tmp 1000\n");
+  EXPECT_EQ(sandbox.run_command("echo \"$x $PWD $(id -un)\"").out, "a b /tmp sandbox\n");
   EXPECT_THROW(sandbox.run_command("echo on; sleep 100", 500ms), CommandTimeoutError);
   EXPECT_EQ(sandbox.run_command("echo $x").out, "a b\n");
 

@@ -1,5 +1,7 @@
 #include "backend/docker/docker_backend.hpp"
 
+#include <fmt/format.h>
+
 #include <set>
 
 #include "backend/docker/enclosure.hpp"
@@ -8,6 +10,7 @@
 #include "backend/docker/hardening.hpp"
 #include "backend/docker/image/derive_image.hpp"
 #include "backend/docker/labels.hpp"
+#include "backend/docker/own_uids.hpp"
 #include "backend/docker/reaper.hpp"
 #include "backend/kernel/cpu_share.hpp"
 #include "backend/kernel/host_counters.hpp"
@@ -29,6 +32,9 @@ constexpr auto facts_lifetime = 30s;
 constexpr auto attach_in_passing = 10s;
 constexpr auto removal_in_passing = 5s;
 
+// How often two servers may claim the same uid at once.
+constexpr int most_races = 8;
+
 // How an engine rejects a container: 400 for an invalid configuration, 404 for a missing image, 409 for a name in use.
 // These are errors of the caller. All others are errors of the engine.
 Error refusal_of_creation(Error error) {
@@ -43,9 +49,11 @@ class DockerBackend final : public Backend {
       : options_(std::move(options)),
         engine_(std::make_shared<Engine>(executor, std::move(endpoint))),
         reaper_(std::make_shared<Reaper>(executor, engine_)),
+        uids_(engine_, options_.uids),
         deriver_(executor, pool, reaper_, options_) {}
 
   std::string_view name() const override { return "docker"; }
+  bool needs_image() const override { return true; }
   Task<Result<std::unique_ptr<Enclosure>>> create(SandboxSpec spec, Deadline deadline) override;
   Task<Result<std::vector<std::unique_ptr<Enclosure>>>> recover(Deadline deadline) override;
   std::vector<Unremoved> unremoved() const override { return reaper_->unremoved(); }
@@ -53,7 +61,6 @@ class DockerBackend final : public Backend {
   Task<std::vector<Finding>> examine(Deadline deadline) override;
   Task<Status> reach(Deadline deadline) override;
   Task<Status> prove(SandboxSpec spec, Deadline deadline) override;
-  bool needs_image() const override { return true; }
   Task<Status> remove_former(std::vector<std::string> names, Deadline deadline) override;
   Task<Result<std::vector<Belonging>>> belongings(Deadline deadline) override;
   Task<Status> remove_belongings(Deadline deadline) override;
@@ -62,6 +69,8 @@ class DockerBackend final : public Backend {
   Task<Result<EngineFacts>> facts(Deadline deadline);
   Task<Status> try_runtime(std::string runtime, Deadline deadline);
   Task<Result<ImageDetails>> ensure_image(std::string image, Deadline deadline);
+  Task<Result<std::string>> create_apart(Cleanup& cleanup, SandboxSpec& spec, ContainerPlan plan, SandboxId id,
+                                         Deadline deadline);
   Task<Result<std::string>> create_hardened(Cleanup& cleanup, const SandboxSpec& spec, ContainerPlan plan, SandboxId id,
                                             Deadline deadline);
   Task<Result<std::unique_ptr<Enclosure>>> raise(SandboxSpec spec, ContainerPlan plan, SandboxId id, Deadline deadline);
@@ -76,6 +85,7 @@ class DockerBackend final : public Backend {
   std::optional<EngineFacts> facts_;
   Deadline facts_until_ = Deadline::never();
   std::shared_ptr<Reaper> reaper_;
+  OwnUids uids_;
   ImageDeriver deriver_;
 };
 
@@ -133,13 +143,15 @@ Task<Result<std::unique_ptr<Enclosure>>> DockerBackend::create(SandboxSpec spec,
   CLOCHE_CO_TRY(const ImageDetails base, co_await ensure_image(spec.image, deadline));
   CLOCHE_CO_CHECK(check_volumes(base.volumes));
   plan.volumes = base.volumes;
-  CLOCHE_CO_TRY(plan.image, co_await deriver_.derive(base, spec, deadline));
+  const HostUids uids = uids_.range_for(spec, plan.kernel);
+  plan.has_own_uid = uids.count > 0;
+  CLOCHE_CO_TRY(plan.image, co_await deriver_.derive(base, layout_of(spec, uids), deadline));
 
   auto made = co_await raise(spec, plan, id, deadline);
   if (made || made.error().code != ErrorCode::not_found) co_return made;
   // The derived image was removed since we last saw it.
   deriver_.forget(plan.image);
-  CLOCHE_CO_TRY(plan.image, co_await deriver_.derive(base, spec, deadline));
+  CLOCHE_CO_TRY(plan.image, co_await deriver_.derive(base, layout_of(spec, uids), deadline));
   co_return co_await raise(std::move(spec), std::move(plan), id, deadline);
 }
 
@@ -175,6 +187,24 @@ Task<Result<std::string>> DockerBackend::create_hardened(Cleanup& cleanup, const
   co_return created->id;
 }
 
+// Creates the container, and makes sure that no other has its uid if it gets one of its own.
+Task<Result<std::string>> DockerBackend::create_apart(Cleanup& cleanup, SandboxSpec& spec, ContainerPlan plan,
+                                                      SandboxId id, Deadline deadline) {
+  if (!plan.has_own_uid) co_return co_await create_hardened(cleanup, spec, std::move(plan), std::move(id), deadline);
+  for (int races = 0; races < most_races; ++races) {
+    CLOCHE_CO_TRY(const std::uint32_t uid, co_await uids_.pick(deadline));
+    spec.uid = uid;
+    plan.labels[labels::uid] = std::to_string(uid);
+    CLOCHE_CO_TRY(std::string container, co_await create_hardened(cleanup, spec, plan, id, deadline));
+    CLOCHE_CO_TRY(const bool is_alone, co_await uids_.is_alone(uid, deadline));
+    if (is_alone) co_return container;
+    log::info("docker: uid {} was claimed twice at once; choosing another", uid);
+    auto removed = co_await remove_for_good(engine_, std::move(container), deadline);
+    if (!removed) co_return fail(as_trouble_of_engine(std::move(removed).error()));
+  }
+  co_return fail(ErrorCode::unavailable, fmt::format("other servers claimed the same uid {} times", most_races));
+}
+
 Task<Result<std::unique_ptr<Enclosure>>> DockerBackend::raise_with(Cleanup& cleanup, SandboxSpec spec,
                                                                    ContainerPlan plan, SandboxId id,
                                                                    Deadline deadline) {
@@ -183,7 +213,7 @@ Task<Result<std::unique_ptr<Enclosure>>> DockerBackend::raise_with(Cleanup& clea
   parts.id = id;
   parts.runtime = plan.runtime;
   parts.kernel = plan.kernel;
-  CLOCHE_CO_TRY(parts.container, co_await create_hardened(cleanup, spec, std::move(plan), id, deadline));
+  CLOCHE_CO_TRY(parts.container, co_await create_apart(cleanup, spec, std::move(plan), id, deadline));
   fault_point<"backend.make.created">();
   parts.spec = std::move(spec);
   // Attached first: without a log, earlier output of the agent would be lost. The engine has accepted the configuration
@@ -320,6 +350,7 @@ Task<Result<std::unique_ptr<Enclosure>>> DockerBackend::take_up(ContainerSummary
   parts.id = SandboxId{container.labels[labels::sandbox]};
   if (parts.id.value.empty()) co_return fail(ErrorCode::sandbox_lost, "it has no sandbox id");
   CLOCHE_CO_TRY(parts.spec, labels::read_spec(container.labels[labels::spec_json]));
+  if (const auto uid = labels::read_uid(container.labels)) parts.spec.uid = *uid;
   HeldId held(held_, parts.id.value);
   CLOCHE_CO_TRY(const ContainerDetails details, co_await inspect_container(*engine_, container.id, deadline));
   parts.runtime = details.runtime;
@@ -375,7 +406,8 @@ Task<Status> DockerBackend::try_runtime(std::string runtime, Deadline deadline) 
   }
   auto base = co_await inspect_image(*engine_, image, deadline);
   if (base) {
-    auto derived = co_await deriver_.derive(*base, spec, deadline);
+    const Kernel kernel = facts_ ? facts_->kernel_of(spec.runtime) : Kernel::shared;
+    auto derived = co_await deriver_.derive(*base, layout_of(spec, uids_.range_for(spec, kernel)), deadline);
     if (derived) {
       deriver_.forget(*derived);
       [[maybe_unused]] auto gone = co_await remove_image(*engine_, *derived, deadline);

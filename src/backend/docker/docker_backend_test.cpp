@@ -1,10 +1,5 @@
-// The backend with an in-memory engine that fails where a test requests it.
-#include "backend/docker/docker_backend.hpp"
-
-#include <gtest/gtest.h>
-
-#include "backend/docker/labels.hpp"
-#include "backend/docker/testing/fake_engine.hpp"
+// Sandboxes from their creation to their removal, with an engine that fails on the way.
+#include "backend/docker/testing/backend_over_fake_engine.hpp"
 #include "core/async/task_group.hpp"
 
 namespace cloche::docker {
@@ -16,34 +11,8 @@ using http::testing::ReceivedRequest;
 using testing::FakeEngine;
 using testing::frame;
 
-class BackendOverFakeEngine : public ::testing::Test {
+class DockerBackend : public testing::BackendOverFakeEngine {
  protected:
-  void run(const std::function<Task<>()>& body) {
-    EXPECT_TRUE(http::testing::run_to_end(io_, [this, body]() -> Task<> {
-      co_await body();
-      co_await engine_.server().stop();
-    }));
-  }
-  std::unique_ptr<Backend> backend() {
-    return create_docker_backend(io_.get_executor(), pool_, engine_.options()).value();
-  }
-  static SandboxSpec spec() {
-    SandboxSpec made;
-    made.image = "base";
-    return made;
-  }
-  static Deadline soon() { return Deadline::after(10s); }
-  static Task<std::string> read_all(Channel& channel, std::size_t count) {
-    std::string all;
-    while (all.size() < count) {
-      char room[64];
-      auto read = co_await channel.read_some(room);
-      if (!read) co_return "error " + std::string(to_string(read.error().code));
-      if (*read == 0) co_return all + "|end";
-      all.append(room, *read);
-    }
-    co_return all;
-  }
   // Makes a sandbox and says how reading from its channel went.
   void expect_reading(const std::string& expected) {
     run([this, expected]() -> Task<> {
@@ -72,13 +41,9 @@ class BackendOverFakeEngine : public ::testing::Test {
       EXPECT_TRUE(engine_.containers.empty());
     });
   }
-
-  asio::io_context io_;
-  asio::thread_pool pool_{1};
-  FakeEngine engine_{io_.get_executor()};
 };
 
-TEST_F(BackendOverFakeEngine, Sandbox_SpeaksBothWaysAndIsGoneAfterDestroy) {
+TEST_F(DockerBackend, Sandbox_SpeaksBothWaysAndIsGoneAfterDestroy) {
   run([this]() -> Task<> {
     auto made = backend();
     auto wanted = spec();
@@ -101,7 +66,7 @@ TEST_F(BackendOverFakeEngine, Sandbox_SpeaksBothWaysAndIsGoneAfterDestroy) {
   });
 }
 
-TEST_F(BackendOverFakeEngine, EndBetweenPieces_ReadsAsTheAgentsEnd) {
+TEST_F(DockerBackend, EndBetweenPieces_ReadsAsTheAgentsEnd) {
   engine_.on_attach([](ReceivedRequest, Peer& peer) -> Task<> {
     co_await peer.send(frame(2, "complaint\n") + frame(1, "bye"));
     peer.hang_up();
@@ -109,7 +74,7 @@ TEST_F(BackendOverFakeEngine, EndBetweenPieces_ReadsAsTheAgentsEnd) {
   expect_reading("bye|end");
 }
 
-TEST_F(BackendOverFakeEngine, EndInTheMiddleOfAPiece_IsAnError) {
+TEST_F(DockerBackend, EndInTheMiddleOfAPiece_IsAnError) {
   engine_.on_attach([](ReceivedRequest, Peer& peer) -> Task<> {
     co_await peer.send(frame(1, "whole") + frame(1, "half of it").substr(0, 12));
     peer.hang_up();
@@ -117,7 +82,7 @@ TEST_F(BackendOverFakeEngine, EndInTheMiddleOfAPiece_IsAnError) {
   expect_reading("error unavailable");
 }
 
-TEST_F(BackendOverFakeEngine, NonsenseInTheStream_IsAnError) {
+TEST_F(DockerBackend, NonsenseInTheStream_IsAnError) {
   engine_.on_attach([](ReceivedRequest, Peer& peer) -> Task<> {
     co_await peer.send("HTTP/1.1 500 oh no\r\n\r\n");
     co_await peer.receive();
@@ -126,7 +91,7 @@ TEST_F(BackendOverFakeEngine, NonsenseInTheStream_IsAnError) {
   expect_reading("error protocol");
 }
 
-TEST_F(BackendOverFakeEngine, ClosedChannel_EndsAReadThatWouldNeverEnd) {
+TEST_F(DockerBackend, ClosedChannel_EndsAReadThatWouldNeverEnd) {
   run([this]() -> Task<> {
     auto made = backend();
     auto wanted = spec();
@@ -145,31 +110,31 @@ TEST_F(BackendOverFakeEngine, ClosedChannel_EndsAReadThatWouldNeverEnd) {
   });
 }
 
-TEST_F(BackendOverFakeEngine, WarningOfALostLimit_RefusesAndRemoves) {
+TEST_F(DockerBackend, WarningOfALostLimit_RefusesAndRemoves) {
   engine_.warnings = R"(["Your kernel does not support swap limit capabilities. Memory limited without swap."])";
   expect_refusal(ErrorCode::unsupported, "swap limit");
   EXPECT_GE(engine_.removals, 1);
 }
 
-TEST_F(BackendOverFakeEngine, EngineWithoutALimit_RefusesBeforeAnythingIsMade) {
+TEST_F(DockerBackend, EngineWithoutALimit_RefusesBeforeAnythingIsMade) {
   engine_.server().on("GET /v1.41/info", 200, R"({"OSType":"linux","DefaultRuntime":"runc","Runtimes":{"runc":{}}})");
   expect_refusal(ErrorCode::unsupported, "memory limit");
   EXPECT_EQ(engine_.server().count("POST"), 0u);
 }
 
-TEST_F(BackendOverFakeEngine, AbsentRuntime_RefusesWithWhatThereIs) {
+TEST_F(DockerBackend, AbsentRuntime_RefusesWithWhatThereIs) {
   SandboxSpec wanted = spec();
   wanted.runtime = "runsc";
   expect_refusal(wanted, ErrorCode::unsupported, "it has runc, crun");
 }
 
-TEST_F(BackendOverFakeEngine, UnknownImage_IsNotFoundByName) {
+TEST_F(DockerBackend, UnknownImage_IsNotFoundByName) {
   SandboxSpec wanted = spec();
   wanted.image = "nosuch/image:v9";
   expect_refusal(wanted, ErrorCode::not_found, "nosuch/image:v9");
 }
 
-TEST_F(BackendOverFakeEngine, BadSpecs_AreRefusedWithoutACall) {
+TEST_F(DockerBackend, BadSpecs_AreRefusedWithoutACall) {
   SandboxSpec root = spec();
   root.uid = 0;
   SandboxSpec reserved = spec();
@@ -187,13 +152,13 @@ TEST_F(BackendOverFakeEngine, BadSpecs_AreRefusedWithoutACall) {
   });
 }
 
-TEST_F(BackendOverFakeEngine, NoImage_IsRefusedWithAdvice) {
+TEST_F(DockerBackend, NoImage_IsRefusedWithAdvice) {
   SandboxSpec wanted = spec();
   wanted.image = "";
   expect_refusal(wanted, ErrorCode::invalid_argument, "requires an image");
 }
 
-TEST_F(BackendOverFakeEngine, StartThatFails_LeavesNoContainer) {
+TEST_F(DockerBackend, StartThatFails_LeavesNoContainer) {
   engine_.server().on("POST /v1.41/containers/0", [](ReceivedRequest request, Peer& peer) -> Task<> {
     if (request.target.ends_with("/start")) {
       co_await peer.reply(500, R"({"message":"OCI runtime create failed: exec format error"})");
@@ -206,7 +171,7 @@ TEST_F(BackendOverFakeEngine, StartThatFails_LeavesNoContainer) {
 }
 
 // Each step that an engine takes to make a sandbox, struck.
-TEST_F(BackendOverFakeEngine, EngineInTrouble_IsUnavailableWhateverItSays) {
+TEST_F(DockerBackend, EngineInTrouble_IsUnavailableWhateverItSays) {
   struct Strike {
     const char* path;
     unsigned status;
@@ -250,7 +215,7 @@ TEST_F(BackendOverFakeEngine, EngineInTrouble_IsUnavailableWhateverItSays) {
   });
 }
 
-TEST_F(BackendOverFakeEngine, StartOfAContainerThatWasStruck_IsUnavailable) {
+TEST_F(DockerBackend, StartOfAContainerThatWasStruck_IsUnavailable) {
   engine_.server().on("POST /v1.41/containers/0", [](ReceivedRequest request, Peer& peer) -> Task<> {
     if (request.target.ends_with("/start")) {
       co_await peer.reply(400, R"({"message":"cannot start a stopped process"})");
@@ -262,7 +227,7 @@ TEST_F(BackendOverFakeEngine, StartOfAContainerThatWasStruck_IsUnavailable) {
   expect_refusal(ErrorCode::unavailable, "stopped process");
 }
 
-TEST_F(BackendOverFakeEngine, ConfigurationThatTheEngineRefuses_IsSaidAsSuch) {
+TEST_F(DockerBackend, ConfigurationThatTheEngineRefuses_IsSaidAsSuch) {
   run([this]() -> Task<> {
     auto made = backend();
     auto first = spec();
@@ -279,7 +244,7 @@ TEST_F(BackendOverFakeEngine, ConfigurationThatTheEngineRefuses_IsSaidAsSuch) {
   });
 }
 
-TEST_F(BackendOverFakeEngine, LimitsOfASandboxThatIsGone_AreLostWithIt) {
+TEST_F(DockerBackend, LimitsOfASandboxThatIsGone_AreLostWithIt) {
   run([this]() -> Task<> {
     auto made = backend();
     auto wanted = spec();
@@ -304,7 +269,7 @@ TEST_F(BackendOverFakeEngine, LimitsOfASandboxThatIsGone_AreLostWithIt) {
   });
 }
 
-TEST_F(BackendOverFakeEngine, NameInUse_LeavesTheOthersContainerAlone) {
+TEST_F(DockerBackend, NameInUse_LeavesTheOthersContainerAlone) {
   run([this]() -> Task<> {
     FakeEngine::Container other;
     other.name = "mine";
@@ -341,7 +306,7 @@ void create_late(FakeEngine& engine, TaskGroup& tasks, std::chrono::milliseconds
       });
 }
 
-TEST_F(BackendOverFakeEngine, ContainerThatTurnsUpAfterALostAnswer_IsRemoved) {
+TEST_F(DockerBackend, ContainerThatTurnsUpAfterALostAnswer_IsRemoved) {
   run([this]() -> Task<> {
     TaskGroup tasks(io_.get_executor());
     auto made = backend();
@@ -361,7 +326,7 @@ TEST_F(BackendOverFakeEngine, ContainerThatTurnsUpAfterALostAnswer_IsRemoved) {
   });
 }
 
-TEST_F(BackendOverFakeEngine, CancelledCreation_IsTakenBack) {
+TEST_F(DockerBackend, CancelledCreation_IsTakenBack) {
   run([this]() -> Task<> {
     auto made = backend();
     bool is_starting = false;
@@ -387,7 +352,7 @@ TEST_F(BackendOverFakeEngine, CancelledCreation_IsTakenBack) {
   });
 }
 
-TEST_F(BackendOverFakeEngine, HungEngine_FailsAtTheDeadline) {
+TEST_F(DockerBackend, HungEngine_FailsAtTheDeadline) {
   engine_.server().on("GET /v1.41/info", [](ReceivedRequest, Peer& peer) -> Task<> { co_await peer.receive(); });
   run([this]() -> Task<> {
     auto made = backend();
@@ -400,203 +365,13 @@ TEST_F(BackendOverFakeEngine, HungEngine_FailsAtTheDeadline) {
   });
 }
 
-TEST_F(BackendOverFakeEngine, ManyAtOnce_DeriveTheImageOnce) {
-  run([this]() -> Task<> {
-    auto made = backend();
-    TaskGroup tasks(io_.get_executor());
-    int done = 0;
-    for (int i = 0; i < 5; ++i) {
-      tasks.spawn("create", [&]() -> Task<> {
-        auto wanted = spec();
-        auto enclosure = co_await made->create(std::move(wanted), soon());
-        EXPECT_TRUE(enclosure) << enclosure.error().message;
-        if (!enclosure) co_return;
-        auto destroyed = co_await (*enclosure)->destroy(soon());
-        EXPECT_TRUE(destroyed);
-        ++done;
-      });
-    }
-    co_await tasks.join();
-    EXPECT_EQ(done, 5);
-    EXPECT_EQ(engine_.server().count("POST /v1.41/commit"), 1u);
-    EXPECT_TRUE(engine_.containers.empty());
-  });
-}
-
-TEST_F(BackendOverFakeEngine, DerivingThatFails_LeavesNoContainerAndNoTag) {
+TEST_F(DockerBackend, DerivingThatFails_LeavesNoContainerAndNoTag) {
   engine_.server().on("PUT /v1.41/containers/0", 500, R"({"message":"no space left on device"})");
   expect_refusal(ErrorCode::unavailable, "no space left");
   EXPECT_EQ(engine_.images.size(), 1u);
 }
 
-TEST_F(BackendOverFakeEngine, DerivingThatIsCancelled_IsTakenOverByTheNext) {
-  run([this]() -> Task<> {
-    auto made = backend();
-    int puts = 0;
-    engine_.server().on("PUT /v1.41/containers/0", [&puts](ReceivedRequest, Peer& peer) -> Task<> {
-      if (++puts == 1) {
-        co_await peer.receive();
-        peer.hang_up();
-        co_return;
-      }
-      co_await peer.reply(200, "");
-    });
-    TaskGroup first(io_.get_executor()), second(io_.get_executor());
-    const auto create = [&]() -> Task<> {
-      auto wanted = spec();
-      auto enclosure = co_await made->create(std::move(wanted), soon());
-      EXPECT_TRUE(enclosure);
-      if (enclosure) co_await (*enclosure)->destroy(soon());
-    };
-    first.spawn("first", create);
-    second.spawn("second", create);
-    while (puts == 0) co_await pause_for(1ms);
-    co_await first.shut_down();
-    co_await second.join();
-    EXPECT_EQ(puts, 2);
-    while (!engine_.containers.empty()) co_await pause_for(1ms);
-  });
-}
-
-TEST_F(BackendOverFakeEngine, DerivedImageThatSomebodyRemoved_IsDerivedAgain) {
-  run([this]() -> Task<> {
-    auto made = backend();
-    auto wanted = spec();
-    auto enclosure = co_await made->create(std::move(wanted), soon());
-    EXPECT_TRUE(enclosure);
-    if (enclosure) co_await (*enclosure)->destroy(soon());
-    engine_.images.erase(engine_.images.upper_bound("base:latest"));
-    int refused = 0;
-    engine_.server().on(
-        "POST /v1.41/containers/create", [this, &refused](ReceivedRequest request, Peer& peer) -> Task<> {
-          const bool deriving = request.target.find("derive") != request.target.npos;
-          if (!deriving && ++refused == 1) {
-            co_await peer.reply(404, R"({"message":"No such image"})");
-            co_return;
-          }
-          const std::string id = deriving ? "0d" : "0e";
-          engine_.containers[id] = FakeEngine::Container{"x", "created", json::parse(request.body).value().as_object()};
-          co_await peer.reply(201, R"({"Id":")" + id + R"(","Warnings":null})");
-        });
-    auto again = spec();
-    auto second = co_await made->create(std::move(again), soon());
-    EXPECT_TRUE(second) << second.error().message;
-    EXPECT_EQ(engine_.server().count("POST /v1.41/commit"), 2u);
-    if (second) co_await (*second)->destroy(soon());
-    EXPECT_TRUE(engine_.containers.empty());
-  });
-}
-
-json::object labelled(const std::map<std::string, std::string>& labels) {
-  json::object all;
-  for (const auto& [name, value] : labels) all[name] = value;
-  return json::object{
-      {"Labels", std::move(all)},
-      {"HostConfig",
-       json::object{
-           {"Memory", 64 << 20}, {"CpuPeriod", 10'000}, {"CpuQuota", 2'500}, {"PidsLimit", 99}, {"Runtime", "runc"}}}};
-}
-
-TEST_F(BackendOverFakeEngine, ContainerThatAKilledProcessAskedFor_IsRemovedWhenItTurnsUpLater) {
-  const auto living = labels::for_sandbox(spec(), {"sb1"}, {"test"}).value();
-  const auto late = labels::for_sandbox(spec(), {"sb2"}, {"test"}).value();
-  const auto theirs = labels::for_sandbox(spec(), {"sb3"}, {"another"}).value();
-  engine_.containers = {{"01", {"a", "running", labelled(living)}}, {"02", {"b", "created", labelled(theirs)}}};
-  run([this, late]() -> Task<> {
-    auto made = backend();
-    auto recovered = co_await made->recover(soon());
-    EXPECT_TRUE(recovered) << recovered.error().message;
-    engine_.containers["03"] = {"c", "created", labelled(late)};
-    auto wanted = spec();
-    auto mine = co_await made->create(std::move(wanted), soon());
-    EXPECT_TRUE(mine);
-    while (engine_.containers.contains("03")) co_await pause_for(1ms);
-    EXPECT_EQ(engine_.containers.size(), 3u) << "mine, the one that lives, and another instance's";
-    if (mine) co_await (*mine)->destroy(soon());
-  });
-}
-
-TEST_F(BackendOverFakeEngine, Recover_TakesUpTheLivingRemovesTheDeadAndLeavesTheRest) {
-  const auto ours = labels::for_sandbox(spec(), {"sb1"}, {"test"}).value();
-  const auto theirs = labels::for_sandbox(spec(), {"sb2"}, {"another"}).value();
-  const auto dead = labels::for_sandbox(spec(), {"sb4"}, {"test"}).value();
-  auto broken = ours;
-  broken["cloche.spec"] = "{";
-  broken["cloche.sandbox"] = "sb3";
-  engine_.containers = {
-      {"01", {"a", "running", labelled(ours)}},
-      {"02", {"b", "exited", labelled(dead)}},
-      {"03", {"c", "running", labelled(broken)}},
-      {"04", {"d", "created", labelled({{"cloche.deriving.owner", "test"}, {"cloche.deriving", "x"}})}},
-      {"05", {"e", "running", labelled(theirs)}},
-      {"06", {"f", "exited", labelled({{"cloche.app", "cloche"}})}},
-      {"07", {"g", "created", labelled({{"cloche.deriving.owner", "another"}})}}};
-  run([this]() -> Task<> {
-    auto made = backend();
-    auto living = co_await made->recover(soon());
-    EXPECT_TRUE(living) << living.error().message;
-    if (!living) co_return;
-    EXPECT_EQ(living->size(), 1u);
-    std::set<std::string> left;
-    for (const auto& [id, container] : engine_.containers) left.insert(id);
-    EXPECT_EQ(left, (std::set<std::string>{"01", "05", "06", "07"}));
-    if (living->empty()) co_return;
-    Enclosure& enclosure = *living->front();
-    EXPECT_EQ(enclosure.id().value, "sb1");
-    // The current limits, not those at its creation.
-    EXPECT_EQ(enclosure.spec().limits.memory, mib(64));
-    EXPECT_EQ(enclosure.spec().limits.cpus, 0.25);
-    EXPECT_EQ(enclosure.spec().limits.pids, 99u);
-    auto written = co_await enclosure.channel().write_all("x");
-    EXPECT_TRUE(written);
-    const std::string heard = co_await read_all(enclosure.channel(), 1);
-    EXPECT_EQ(heard, "x");
-    // A sandbox that this process holds is not taken over twice.
-    auto again = co_await made->recover(soon());
-    EXPECT_TRUE(again && again->empty());
-    living->clear();
-    auto third = co_await made->recover(soon());
-    EXPECT_TRUE(third && third->size() == 1);
-  });
-}
-
-// The engine says nothing of one container, and does not remove it.
-TEST_F(BackendOverFakeEngine, ContainerThatResists_CostsNoOtherAndIsRemovedLater) {
-  engine_.containers = {
-      {"01", {"a", "running", labelled(labels::for_sandbox(spec(), {"sb1"}, {"test"}).value())}},
-      {"02", {"b", "running", labelled(labels::for_sandbox(spec(), {"sb2"}, {"test"}).value())}},
-      {"03", {"c", "running", labelled(labels::for_sandbox(spec(), {"sb3"}, {"test"}).value())}},
-      {"04", {"d", "created", labelled({{"cloche.deriving.owner", "test"}, {"cloche.deriving", "x"}})}}};
-  bool resists = true;
-  const auto busy = [&](ReceivedRequest, Peer& peer) -> Task<> {
-    co_await peer.reply(resists ? 500 : 404, R"({"message":"device or resource busy"})");
-  };
-  engine_.server().on("GET /v1.41/containers/02/json", [&](ReceivedRequest, Peer& peer) -> Task<> {
-    while (resists) co_await pause_for(10ms);
-    co_await peer.reply(404, R"({"message":"no such container"})");
-  });
-  engine_.server().on("DELETE /v1.41/containers/02", busy);
-  engine_.server().on("DELETE /v1.41/containers/04", busy);
-  run([&]() -> Task<> {
-    auto made = backend();
-    auto living = co_await made->recover(Deadline::after(60s));
-    EXPECT_TRUE(living) << living.error().message;
-    if (living) EXPECT_EQ(living->size(), 2u);
-    std::set<std::string> unremoved;
-    for (const Unremoved& each : made->unremoved()) unremoved.insert(each.sandbox);
-    EXPECT_EQ(unremoved, (std::set<std::string>{"sb2", "x"}));
-    resists = false;
-    engine_.containers.erase("02");
-    engine_.containers.erase("04");
-    for (int i = 0; i < 100 && !made->unremoved().empty(); ++i) {
-      co_await made->retry_removals();
-      co_await pause_for(100ms);
-    }
-    EXPECT_TRUE(made->unremoved().empty());
-  });
-}
-
-TEST_F(BackendOverFakeEngine, LimitsThatAreNotTaken_AreRestored) {
+TEST_F(DockerBackend, LimitsThatAreNotTaken_AreRestored) {
   run([this]() -> Task<> {
     auto made = backend();
     auto wanted = spec();
@@ -627,7 +402,7 @@ TEST_F(BackendOverFakeEngine, LimitsThatAreNotTaken_AreRestored) {
   });
 }
 
-TEST_F(BackendOverFakeEngine, Examine_SaysGoodThingsOrWhatIsMissing) {
+TEST_F(DockerBackend, Examine_SaysGoodThingsOrWhatIsMissing) {
   run([this]() -> Task<> {
     auto made = backend();
     auto findings = co_await made->examine(soon());

@@ -28,8 +28,9 @@ json::object tmpfs_places(const SandboxSpec& spec, const std::vector<std::string
   // The engine's own has a size, and no limit of inodes.
   places["/dev/shm"] = fmt::format("rw,noexec,nosuid,nodev,size={},nr_inodes={},mode=1777", spec.limits.shm_dir.count,
                                    inodes_for(spec.limits.shm_dir));
-  places[spec.work_dir] = fmt::format("rw,exec,nosuid,nodev,size={},nr_inodes={},uid={},gid={},mode=0755",
-                                      spec.limits.work_dir.count, inodes_for(spec.limits.work_dir), spec.uid, spec.gid);
+  places[spec.work_dir] =
+      fmt::format("rw,exec,nosuid,nodev,size={},nr_inodes={},uid={},gid={},mode=0755", spec.limits.work_dir.count,
+                  inodes_for(spec.limits.work_dir), uid_of(spec), spec.gid);
   return places;
 }
 

@@ -19,6 +19,7 @@ struct ContainerPlan {
   std::vector<std::string> volumes;  // that the image declares
   LabelMap labels;
   HostPathMap host_path_map;
+  bool has_own_uid = false;  // chosen when the container is created
 };
 
 // Where the agent lies in every derived image.

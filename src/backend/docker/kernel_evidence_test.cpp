@@ -1,32 +1,20 @@
 // The kernel that a runtime is expected to have, and the one that the agent finds.
-#include <gtest/gtest.h>
-
-#include "backend/docker/docker_backend.hpp"
 #include "backend/docker/labels.hpp"
-#include "backend/docker/testing/fake_engine.hpp"
+#include "backend/docker/testing/backend_over_fake_engine.hpp"
 #include "sandbox/live_sandbox.hpp"
 
 namespace cloche::docker {
 namespace {
 
-using namespace std::chrono_literals;
 using http::testing::Peer;
 using http::testing::ReceivedRequest;
-using testing::FakeEngine;
 
-class KernelEvidence : public ::testing::Test {
+class KernelEvidence : public testing::BackendOverFakeEngine {
  protected:
   KernelEvidence() {
     engine_.runtimes = R"({"runc":{"path":"runc"},"runsc":{"path":"/usr/bin/runc"},
                            "sandboxed":{"path":"/opt/gvisor/runsc"}})";
   }
-  void run(const std::function<Task<>()>& body) {
-    EXPECT_TRUE(http::testing::run_to_end(io_, [this, body]() -> Task<> {
-      co_await body();
-      co_await engine_.server().stop();
-    }));
-  }
-  static Deadline soon() { return Deadline::after(10s); }
 
   // The agent responds to the server's hello, with what it found.
   void answer_hello(std::optional<bool> is_gvisor) {
@@ -53,17 +41,16 @@ class KernelEvidence : public ::testing::Test {
   }
 
   Task<Result<std::unique_ptr<LiveSandbox>>> create(Backend& backend, std::string runtime) {
-    SandboxSpec spec;
-    spec.image = "base";
-    spec.runtime = std::move(runtime);
-    CLOCHE_CO_TRY(auto enclosure, co_await backend.create(std::move(spec), soon()));
+    SandboxSpec wanted = spec();
+    wanted.runtime = std::move(runtime);
+    CLOCHE_CO_TRY(auto enclosure, co_await backend.create(std::move(wanted), soon()));
     auto sandbox = co_await LiveSandbox::open(std::move(enclosure), Greeting::fresh, soon());
     co_return sandbox;
   }
   void expect_sandbox(const std::string& runtime, Kernel kernel, std::int64_t pids) {
     run([this, runtime, kernel, pids]() -> Task<> {
-      auto backend = create_docker_backend(io_.get_executor(), pool_, engine_.options()).value();
-      auto sandbox = co_await create(*backend, runtime);
+      auto made = backend();
+      auto sandbox = co_await create(*made, runtime);
       EXPECT_TRUE(sandbox) << sandbox.error().message;
       if (!sandbox) co_return;
       EXPECT_EQ((*sandbox)->kernel(), kernel);
@@ -76,8 +63,8 @@ class KernelEvidence : public ::testing::Test {
   }
   void expect_refusal(const std::string& runtime, const std::string& words) {
     run([this, runtime, words]() -> Task<> {
-      auto backend = create_docker_backend(io_.get_executor(), pool_, engine_.options()).value();
-      auto sandbox = co_await create(*backend, runtime);
+      auto made = backend();
+      auto sandbox = co_await create(*made, runtime);
       EXPECT_FALSE(sandbox);
       if (sandbox) co_return;
       EXPECT_EQ(sandbox.error().code, ErrorCode::unsupported);
@@ -86,10 +73,6 @@ class KernelEvidence : public ::testing::Test {
       EXPECT_TRUE(engine_.containers.empty());
     });
   }
-
-  asio::io_context io_;
-  asio::thread_pool pool_{1};
-  FakeEngine engine_{io_.get_executor()};
 };
 
 TEST_F(KernelEvidence, GvisorUnderAnyName_HasAKernelOfItsOwn) {
@@ -118,24 +101,14 @@ TEST_F(KernelEvidence, GvisorInsteadOfLinux_RefusesAndRemoves) {
 }
 
 TEST_F(KernelEvidence, RecoveredSandbox_HasTheKernelOfItsRuntime) {
-  SandboxSpec spec;
-  spec.image = "base";
   for (const char* runtime : {"runsc", "sandboxed"}) {
-    const auto made = labels::for_sandbox(spec, {runtime}, {"test"}).value();
-    json::object labels;
-    for (const auto& [name, value] : made) labels[name] = value;
-    json::object limits;
-    limits["Runtime"] = runtime;
-    limits["Memory"] = 64 << 20;
-    limits["PidsLimit"] = 99;
-    json::object body;
-    body["Labels"] = std::move(labels);
-    body["HostConfig"] = std::move(limits);
+    json::object body = labelled(labels::for_sandbox(spec(), {runtime}, {"test"}).value());
+    body["HostConfig"].as_object()["Runtime"] = runtime;
     engine_.containers[std::string("0") + runtime] = {runtime, "running", std::move(body)};
   }
   run([this]() -> Task<> {
-    auto backend = create_docker_backend(io_.get_executor(), pool_, engine_.options()).value();
-    auto living = co_await backend->recover(soon());
+    auto made = backend();
+    auto living = co_await made->recover(soon());
     EXPECT_TRUE(living) << living.error().message;
     if (!living) co_return;
     EXPECT_EQ(living->size(), 2u);

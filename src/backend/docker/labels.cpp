@@ -1,5 +1,7 @@
 #include "backend/docker/labels.hpp"
 
+#include <charconv>
+
 #include "backend/docker/engine/engine_time.hpp"
 
 namespace cloche::docker::labels {
@@ -51,6 +53,7 @@ Result<LabelMap> for_sandbox(const SandboxSpec& spec, const SandboxId& id, const
   all[place] = of.place;
   all[sandbox] = id.value;
   all[created] = now_rfc3339();
+  all[uid] = std::to_string(uid_of(spec));
   all[spec_json] = write_spec(spec);
   // An image can bring labels, and must not pass for one that is being derived.
   all[deriving_owner] = "";
@@ -72,6 +75,16 @@ std::string owner_of(const LabelMap& borne) {
   return id.empty() ? value_of(instance) : id;
 }
 
+std::optional<std::uint32_t> read_uid(const LabelMap& borne) {
+  const auto found = borne.find(uid);
+  if (found == borne.end()) return std::nullopt;
+  const std::string& text = found->second;
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number == 0) return std::nullopt;
+  return number;
+}
+
 std::string write_spec(const SandboxSpec& spec) {
   json::array mounts;
   for (const Mount& mount : spec.mounts) {
@@ -80,17 +93,17 @@ std::string write_spec(const SandboxSpec& spec) {
   }
   json::object own_labels;
   for (const auto& [name, value] : spec.labels) own_labels[name] = value;
-  const json::object all{{"image", spec.image},
-                         {"runtime", spec.runtime},
-                         {"work_dir", spec.work_dir},
-                         {"uid", spec.uid},
-                         {"gid", spec.gid},
-                         {"hostname", spec.hostname},
-                         {"name", spec.name},
-                         {"ready_ms", spec.ready_timeout.count()},
-                         {"limits", write_limits(spec.limits)},
-                         {"mounts", std::move(mounts)},
-                         {"labels", std::move(own_labels)}};
+  json::object all{{"image", spec.image},
+                   {"runtime", spec.runtime},
+                   {"work_dir", spec.work_dir},
+                   {"gid", spec.gid},
+                   {"hostname", spec.hostname},
+                   {"name", spec.name},
+                   {"ready_ms", spec.ready_timeout.count()},
+                   {"limits", write_limits(spec.limits)},
+                   {"mounts", std::move(mounts)},
+                   {"labels", std::move(own_labels)}};
+  if (spec.uid) all["uid"] = *spec.uid;
   return boost::json::serialize(all);
 }
 
@@ -100,7 +113,7 @@ Result<SandboxSpec> read_spec(std::string_view text) {
   spec.image = json::text(json::find(said, "image"));
   spec.runtime = json::text(json::find(said, "runtime"));
   spec.work_dir = json::text(json::find(said, "work_dir"));
-  spec.uid = static_cast<std::uint32_t>(json::number(json::find(said, "uid")));
+  if (const json::value* set = json::find(said, "uid")) spec.uid = static_cast<std::uint32_t>(json::number(set));
   spec.gid = static_cast<std::uint32_t>(json::number(json::find(said, "gid")));
   spec.hostname = json::text(json::find(said, "hostname"));
   spec.name = json::text(json::find(said, "name"));

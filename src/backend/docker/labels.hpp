@@ -1,6 +1,7 @@
 // Labels: how containers say whose they are and what they were made from, so that a later process finds them again.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "backend/docker/engine/container_calls.hpp"
@@ -16,6 +17,7 @@ inline constexpr const char* instance = "cloche.instance";
 inline constexpr const char* place = "cloche.place";
 inline constexpr const char* sandbox = "cloche.sandbox";
 inline constexpr const char* created = "cloche.created";
+inline constexpr const char* uid = "cloche.uid";  // of its programs, on the engine's host
 inline constexpr const char* spec_json = "cloche.spec";
 // On the short-lived container that an image is derived in: its owner and the image.
 inline constexpr const char* deriving_owner = "cloche.deriving.owner";
@@ -36,7 +38,10 @@ LabelMap of_owner(const InstanceId& id);
 // instance. Empty if it is not a container of Cloche.
 std::string owner_of(const LabelMap& borne);
 
-// The spec in a label, and back. A spec holds no secret.
+// The uid of a container's programs, if it says one.
+std::optional<std::uint32_t> read_uid(const LabelMap& borne);
+
+// The spec in a label, as the caller gave it, and back. A spec holds no secret.
 std::string write_spec(const SandboxSpec& spec);
 Result<SandboxSpec> read_spec(std::string_view text);
 

@@ -37,6 +37,19 @@ TEST(SpecLabel, Spec_SurvivesTheRoundTrip) {
   EXPECT_EQ(back->ready_timeout, spec.ready_timeout);
 }
 
+TEST(SpecLabel, UidThatWasNotSet_IsNotSetAfterwards) {
+  SandboxSpec spec = sample();
+  spec.uid.reset();
+  EXPECT_EQ(labels::read_spec(labels::write_spec(spec)).value().uid, std::nullopt);
+}
+
+TEST(UidLabel, Number_IsRead) {
+  EXPECT_EQ(labels::read_uid({{"cloche.uid", "2093056"}}), 2'093'056u);
+  for (const char* odd : {"", "0", "x", "1x", "-1", "99999999999"})
+    EXPECT_EQ(labels::read_uid({{"cloche.uid", odd}}), std::nullopt) << odd;
+  EXPECT_EQ(labels::read_uid({}), std::nullopt);
+}
+
 TEST(SpecLabel, NonsenseOrRoot_IsRefused) {
   for (const char* odd : {"", "{", "null", "{}", "[]", R"({"work_dir":7})"})
     EXPECT_FALSE(labels::read_spec(odd)) << odd;

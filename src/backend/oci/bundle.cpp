@@ -87,7 +87,7 @@ json::array mounts(const SandboxSpec& spec, const BundleParts& parts) {
   list.push_back(mount("/dev/mqueue", "mqueue", "mqueue", strings({"nosuid", "noexec", "nodev"})));
   list.push_back(tmpfs("/tmp", spec.limits.tmp_dir, {"mode=1777"}));
   list.push_back(tmpfs(spec.work_dir, spec.limits.work_dir,
-                       {"mode=0755", "uid=" + std::to_string(spec.uid), "gid=" + std::to_string(spec.gid)}));
+                       {"mode=0755", "uid=" + std::to_string(uid_of(spec)), "gid=" + std::to_string(spec.gid)}));
   for (const BundleBind& bound : parts.mounts) list.push_back(bind(bound));
   return list;
 }

@@ -57,7 +57,7 @@ json::object spec_to_json(const SandboxSpec& spec) {
   return {{"image", spec.image},
           {"runtime", spec.runtime},
           {"work_dir", spec.work_dir},
-          {"uid", spec.uid},
+          {"uid", uid_of(spec)},
           {"gid", spec.gid},
           {"hostname", spec.hostname},
           {"limits", limits_to_json(spec.limits)},

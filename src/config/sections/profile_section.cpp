@@ -61,7 +61,7 @@ void read_sandbox(Section& section, SandboxSpec& spec, LimitOverrides& limits_se
   section.text("image", spec.image);
   section.text("runtime", spec.runtime, "the name of a runtime, or auto", is_not_empty);
   section.text("work_dir", spec.work_dir);
-  section.whole("uid", spec.uid, {1, 65533});
+  if (section.has("uid")) section.whole("uid", spec.uid.emplace(usual_uid), {1, 65533});
   section.whole("gid", spec.gid, {1, 65533});
   section.text("hostname", spec.hostname);
   section.choice("network", spec.network, {{"none", Network::none}});

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
+#include "archive/tar_reader.hpp"
 #include "backend/docker/engine/engine_time.hpp"
 
 namespace cloche::docker {
@@ -37,6 +40,22 @@ ContainerDetails details_of(const json::value& said) {
   if (nano_cpus > 0) details.cpus = static_cast<double>(nano_cpus) / 1e9;
   details.pids = json::number(json::find(said, "HostConfig", "PidsLimit"));
   return details;
+}
+
+// The content of the first entry of a tar archive, if that is a file.
+Result<std::optional<std::string>> first_file_in(std::string_view archive) {
+  tar::Reader reader;
+  reader.feed(archive);
+  CLOCHE_TRY(tar::Reader::Event event, reader.next());
+  if (event != tar::Reader::Event::entry || reader.entry().type != tar::EntryType::file) return std::nullopt;
+  const std::uint64_t size = reader.entry().size;
+  std::string content;
+  while (content.size() < size) {
+    CLOCHE_TRY(event, reader.next());
+    if (event != tar::Reader::Event::data) return fail(ErrorCode::protocol, "the engine returned half a file");
+    content.append(reader.data());
+  }
+  return content;
 }
 
 }  // namespace
@@ -163,6 +182,17 @@ Task<Result<bool>> has_path(Engine& engine, std::string container, std::string p
   call.accepts = {200, 404};
   CLOCHE_CO_TRY(const Answer answer, co_await engine.call(std::move(call), deadline));
   co_return answer.status == 200;
+}
+
+Task<Result<std::optional<std::string>>> read_file(Engine& engine, std::string container, std::string path,
+                                                   Deadline deadline) {
+  Call call;
+  call.method = "GET";
+  call.path = path_of(container, "/archive");
+  call.query.emplace_back("path", std::move(path));
+  call.accepts = {200};
+  CLOCHE_CO_TRY(const std::string archive, co_await engine.call_bytes(std::move(call), deadline));
+  co_return first_file_in(archive);
 }
 
 Task<Status> put_archive(Engine& engine, std::string container, std::string archive, Deadline deadline) {

@@ -61,6 +61,10 @@ Task<Result<ContainerDetails>> inspect_container(Engine& engine, std::string con
 Task<Result<std::vector<ContainerSummary>>> list_containers(Engine& engine, LabelMap labels, Deadline deadline);
 // Whether there is something at this path of a container that need not run; a link counts, wherever it leads.
 Task<Result<bool>> has_path(Engine& engine, std::string container, std::string path, Deadline deadline);
+// The content of a file of a container that need not run; nothing if something else is there, such as a link.
+// `not_found` if nothing is.
+Task<Result<std::optional<std::string>>> read_file(Engine& engine, std::string container, std::string path,
+                                                   Deadline deadline);
 // Unpacks a tar archive in `/` of a container that need not run.
 Task<Status> put_archive(Engine& engine, std::string container, std::string archive, Deadline deadline);
 // Makes an image of a container; the config's members win over the container's. Returns the image's id.

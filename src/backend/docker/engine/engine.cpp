@@ -1,8 +1,10 @@
 #include "backend/docker/engine/engine.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <utility>
 
-#include "backend/docker/engine/line_splitter.hpp"
+#include "core/line_splitter.hpp"
 
 namespace cloche::docker {
 
@@ -53,7 +55,34 @@ std::string failure_in(const json::value& line) {
   return detail.empty() ? json::text(json::find(line, "error")) : detail;
 }
 
+Status line_too_long() { return fail(ErrorCode::limit_reached, "a line is longer than " + to_string(longest_line)); }
+
 }  // namespace
+
+std::string percent_encode(std::string_view text) {
+  static constexpr char digits[] = "0123456789ABCDEF";
+  std::string encoded;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) || c == '-' || c == '.' || c == '_' || c == '~') {
+      encoded += c;
+    } else {
+      encoded += {'%', digits[byte >> 4], digits[byte & 15]};
+    }
+  }
+  return encoded;
+}
+
+std::string with_query(std::string path, const Query& query) {
+  char separator = '?';
+  for (const auto& [name, value] : query) {
+    path.append(1, std::exchange(separator, '&'))
+        .append(percent_encode(name))
+        .append("=")
+        .append(percent_encode(value));
+  }
+  return path;
+}
 
 Error engine_error(const Call& call, unsigned status, std::string_view body) {
   const std::string words = engine_message(body);
@@ -94,15 +123,25 @@ Task<Result<http::Request>> Engine::request_for(Call& call, Deadline deadline) {
   co_return request;
 }
 
-Task<Result<Answer>> Engine::call(Call call, Deadline deadline) {
+Task<Result<http::Response>> Engine::send(Call& call, Deadline deadline) {
   CLOCHE_CO_TRY(http::Request request, co_await request_for(call, deadline));
   auto response = co_await client_.send(std::move(request), deadline);
   if (!response) co_return fail(explain(call, std::move(response).error()));
   if (!is_accepted(call, response->status)) co_return fail(engine_error(call, response->status, response->body));
+  co_return response;
+}
+
+Task<Result<std::string>> Engine::call_bytes(Call call, Deadline deadline) {
+  CLOCHE_CO_TRY(http::Response response, co_await send(call, deadline));
+  co_return std::move(response.body);
+}
+
+Task<Result<Answer>> Engine::call(Call call, Deadline deadline) {
+  CLOCHE_CO_TRY(const http::Response response, co_await send(call, deadline));
   Answer answer;
-  answer.status = response->status;
-  if (response->body.empty()) co_return answer;
-  auto parsed = json::parse(response->body);
+  answer.status = response.status;
+  if (response.body.empty()) co_return answer;
+  auto parsed = json::parse(response.body);
   if (!parsed) co_return fail(std::move(parsed).error().at(call.method + " " + call.path));
   answer.body = std::move(*parsed);
   co_return answer;
@@ -111,8 +150,9 @@ Task<Result<Answer>> Engine::call(Call call, Deadline deadline) {
 Task<Status> Engine::call_lines(Call call, LineSink line, Deadline deadline) {
   CLOCHE_CO_TRY(http::Request request, co_await request_for(call, deadline));
   request.body_limit = most_lines;
-  LineSplitter splitter(longest_line);
+  LineSplitter splitter(longest_line.count);
   const auto take = [&line](std::string_view text) -> Status {
+    if (text.ends_with('\r')) text.remove_suffix(1);
     if (text.empty()) return {};
     CLOCHE_TRY(const json::value parsed, json::parse(text));
     const std::string failure = failure_in(parsed);
@@ -120,18 +160,19 @@ Task<Status> Engine::call_lines(Call call, LineSink line, Deadline deadline) {
     return line(parsed);
   };
   http::BodySink sink = [&splitter, &take](std::string_view bytes) -> Task<Status> {
-    for (;;) {
-      auto next = splitter.next(bytes);
-      if (!next) co_return fail(std::move(next).error());
-      if (!*next) co_return Status{};
-      CLOCHE_CO_CHECK(take(**next));
+    while (const auto next = splitter.next(bytes)) {
+      if (next->cut) co_return line_too_long();
+      CLOCHE_CO_CHECK(take(next->text));
     }
+    co_return splitter.is_cutting() ? line_too_long() : Status{};
   };
   auto response = co_await client_.stream(std::move(request), std::move(sink), deadline);
   if (!response) co_return fail(explain(call, std::move(response).error()));
   if (!is_accepted(call, response->status)) co_return fail(engine_error(call, response->status, response->body));
-  auto rest = take(splitter.take_rest());
-  if (!rest) co_return fail(explain(call, std::move(rest).error()));
+  if (const auto last = splitter.finish()) {
+    auto taken = take(last->text);
+    if (!taken) co_return fail(explain(call, std::move(taken).error()));
+  }
   co_return Status{};
 }
 

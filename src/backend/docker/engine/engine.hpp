@@ -6,13 +6,23 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "backend/docker/engine/api_version.hpp"
 #include "http/client.hpp"
+#include "json/lenient_json.hpp"
 
 namespace cloche::docker {
-#include "json/lenient_json.hpp"
+
+using Query = std::vector<std::pair<std::string, std::string>>;
+
+// Everything but letters, digits and -._~ as %XX.
+std::string percent_encode(std::string_view text);
+
+// `path?name=value&…`, names and values encoded.
+std::string with_query(std::string path, const Query& query);
 
 struct Call {
   std::string method;
@@ -41,6 +51,9 @@ class Engine {
   // invalid_argument, 404 not_found, 409 already_exists, and so on.
   Task<Result<Answer>> call(Call call, Deadline deadline);
 
+  // The same for a response that is not JSON.
+  Task<Result<std::string>> call_bytes(Call call, Deadline deadline);
+
   // The same for a response that is a sequence of JSON values, one per line: each is passed to `line`, whose error ends
   // it. An engine reports failures during the work in such a line, after it has sent status 200; they become errors,
   // too.
@@ -55,6 +68,7 @@ class Engine {
 
  private:
   Task<Result<http::Request>> request_for(Call& call, Deadline deadline);
+  Task<Result<http::Response>> send(Call& call, Deadline deadline);
   Error explain(const Call& call, Error error);
 
   http::Client client_;

@@ -1,6 +1,7 @@
 // DockerOptions: which engine to use, and how.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "backend/docker/host_path_map.hpp"
@@ -15,6 +16,13 @@ enum class PullPolicy {
   never,
 };
 
+// Uids of the engine's host, one for each sandbox. The default has the last that a tar archive of the old kind (ustar)
+// can name: beyond users, `nobody` and the subordinate uids of the first 30 users, and in no range of the oci backend.
+struct HostUids {
+  std::uint32_t first = 2'093'056;
+  std::uint32_t count = 4096;  // 0: sandboxes share the usual uid
+};
+
 struct DockerOptions {
   std::string host = "unix:///var/run/docker.sock";  // or tcp://host:port
   std::string certificates;  // directory of ca.pem, cert.pem and key.pem; if set, a tcp host is used with TLS
@@ -23,6 +31,7 @@ struct DockerOptions {
   docker::HostPathMap host_path_map;
   PullPolicy pull = PullPolicy::if_missing;
   std::string name_prefix = "cloche";  // of the containers' names
+  HostUids uids;
 };
 
 // The defaults, with DOCKER_HOST, DOCKER_TLS_VERIFY and DOCKER_CERT_PATH over them, as the docker command reads them.

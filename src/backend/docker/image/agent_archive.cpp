@@ -3,14 +3,13 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <fmt/format.h>
-#include <openssl/evp.h>
 #include <sys/stat.h>
 
-#include <array>
 #include <cerrno>
 #include <fstream>
 
 #include "backend/docker/hardening.hpp"
+#include "crypto/sha256.hpp"
 
 namespace cloche::docker {
 
@@ -18,15 +17,6 @@ namespace {
 
 // Far more than the agent has, far less than an engine chokes on.
 constexpr Bytes largest_agent = mib(64);
-
-std::string sha256_hex(std::string_view bytes) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned size = 0;
-  EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr);
-  std::string hex;
-  for (unsigned i = 0; i < size; ++i) hex += fmt::format("{:02x}", digest[i]);
-  return hex;
-}
 
 struct Writer {
   std::string bytes;
@@ -84,9 +74,23 @@ Result<std::shared_ptr<const AgentProgram>> load_agent(const std::string& path) 
   return agent;
 }
 
-ImageLayout layout_of(const SandboxSpec& spec) { return ImageLayout{spec.work_dir, spec.uid, spec.gid}; }
+ImageLayout layout_of(const SandboxSpec& spec, HostUids users) {
+  return ImageLayout{spec.work_dir, uid_of(spec), spec.gid, users};
+}
 
-Result<std::string> make_archive(const AgentProgram& agent, const ImageLayout& layout, const OtherNames& names) {
+std::string with_users(std::string passwd, const ImageLayout& layout) {
+  if (!passwd.empty() && !passwd.ends_with('\n')) passwd += '\n';
+  // A home that would break the lines is not written there.
+  const bool is_plain = layout.work_dir.find_first_of(":\n") == std::string::npos;
+  const std::string home = is_plain ? layout.work_dir : "/";
+  for (std::uint32_t i = 0; i < layout.users.count; ++i) {
+    passwd += fmt::format("sandbox:x:{}:{}:sandbox:{}:/bin/sh\n", layout.users.first + i, layout.gid, home);
+  }
+  return passwd;
+}
+
+Result<std::string> make_archive(const AgentProgram& agent, const ImageLayout& layout,
+                                 const ImageAdditions& additions) {
   Writer writer;
   writer.bytes.reserve(agent.bytes.size() + (64 << 10));
   archive_write_set_format_gnutar(writer.handle.get());
@@ -98,9 +102,10 @@ Result<std::string> make_archive(const AgentProgram& agent, const ImageLayout& l
   CLOCHE_CHECK(add(writer, {std::string(agent_in_sandbox).substr(1), S_IFREG | 0755, 0, 0, agent.bytes}));
   const std::string own_programs = std::string(agent_directory).substr(1) + "/bin";
   CLOCHE_CHECK(add(writer, {own_programs, S_IFDIR | 0755}));
-  for (const auto& [name, program] : names) {
+  for (const auto& [name, program] : additions.names) {
     CLOCHE_CHECK(add(writer, {own_programs + "/" + name, S_IFLNK | 0777, 0, 0, {}, program}));
   }
+  if (additions.passwd) CLOCHE_CHECK(add(writer, {"etc/passwd", S_IFREG | 0644, 0, 0, *additions.passwd}));
   CLOCHE_CHECK(add(writer, {"tmp", S_IFDIR | 01777}));
   CLOCHE_CHECK(add(writer, {layout.work_dir.substr(1), S_IFDIR | 0755, layout.uid, layout.gid}));
   if (archive_write_close(writer.handle.get()) != ARCHIVE_OK) {
@@ -111,7 +116,8 @@ Result<std::string> make_archive(const AgentProgram& agent, const ImageLayout& l
 
 DerivedTag derived_tag(std::string_view base_image_id, const AgentProgram& agent, const ImageLayout& layout) {
   // The number says how the archive is made; it changes when make_archive does.
-  const std::string inside = fmt::format("2\n{}\n{}\n{}\n{}", agent.sha256, layout.work_dir, layout.uid, layout.gid);
+  const std::string inside = fmt::format("3\n{}\n{}\n{}\n{}\n{}\n{}", agent.sha256, layout.work_dir, layout.uid,
+                                         layout.gid, layout.users.first, layout.users.count);
   if (const auto colon = base_image_id.find(':'); colon != base_image_id.npos) base_image_id.remove_prefix(colon + 1);
   return {"cloche/sandbox", std::string(base_image_id.substr(0, 12)) + "-" + sha256_hex(inside).substr(0, 12)};
 }

@@ -4,8 +4,10 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "backend/docker/engine/options.hpp"
 #include "core/result.hpp"
 #include "sandbox/spec.hpp"
 
@@ -26,15 +28,25 @@ struct ImageLayout {
   std::string work_dir;
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
+  HostUids users{0, 0};  // each gets an entry in /etc/passwd
 };
-ImageLayout layout_of(const SandboxSpec& spec);
+ImageLayout layout_of(const SandboxSpec& spec, HostUids users);
 
 // Maps names that the image lacks to programs: `python` to `/usr/bin/python3`. They become links in a directory of
 // Cloche, the last one in the PATH of programs.
 using OtherNames = std::map<std::string, std::string>;
 
+// The text of /etc/passwd with an entry for each of the layout's users, behind those that it has.
+std::string with_users(std::string passwd, const ImageLayout& layout);
+
+// What is put into the image beside the agent.
+struct ImageAdditions {
+  OtherNames names;
+  std::optional<std::string> passwd;  // the new text, if /etc/passwd changes
+};
+
 // A tar archive to be unpacked in `/`. Blocking: it copies the agent.
-Result<std::string> make_archive(const AgentProgram& agent, const ImageLayout& layout, const OtherNames& names);
+Result<std::string> make_archive(const AgentProgram& agent, const ImageLayout& layout, const ImageAdditions& additions);
 
 // The tag of the image that comes of it: the same for the same base image, agent and layout, and for nothing else.
 struct DerivedTag {

@@ -19,7 +19,8 @@ const AgentProgram agent{std::string("\x7f"
                          "aaaa"};
 
 TEST(AgentArchive, Entries_AreTheAgentAndTheMountPoints) {
-  const auto bytes = make_archive(agent, {"/home/me/work", 1234, 2345}, {{"python", "/usr/bin/python3"}});
+  const ImageAdditions additions{{{"python", "/usr/bin/python3"}}, "root:x:0:0::/:/bin/sh\n"};
+  const auto bytes = make_archive(agent, {"/home/me/work", 1234, 2345}, additions);
   ASSERT_TRUE(bytes);
   const std::unique_ptr<archive, decltype(&archive_read_free)> reader(archive_read_new(), &archive_read_free);
   archive_read_support_format_tar(reader.get());
@@ -33,7 +34,9 @@ TEST(AgentArchive, Entries_AreTheAgentAndTheMountPoints) {
     std::string path = archive_entry_pathname(entry);
     while (path.ends_with('/')) path.pop_back();
     seen[path] = text;
-    if (path == ".cloche/bin/python") EXPECT_STREQ(archive_entry_symlink(entry), "/usr/bin/python3");
+    if (path == ".cloche/bin/python") {
+      EXPECT_STREQ(archive_entry_symlink(entry), "/usr/bin/python3");
+    }
     if (path == ".cloche/agent") {
       std::string content(64, '\0');
       content.resize(static_cast<std::size_t>(archive_read_data(reader.get(), content.data(), content.size())));
@@ -41,11 +44,12 @@ TEST(AgentArchive, Entries_AreTheAgentAndTheMountPoints) {
     }
   }
   const std::map<std::string, std::string> expected = {
-      {".cloche", "40755 0:0"},     {".cloche/agent", "100755 0:0"},
-      {".cloche/bin", "40755 0:0"}, {".cloche/bin/python", "120777 0:0"},
-      {"tmp", "41777 0:0"},         {"home/me/work", "40755 1234:2345"}};
+      {".cloche", "40755 0:0"},           {".cloche/agent", "100755 0:0"},
+      {".cloche/bin", "40755 0:0"},       {".cloche/bin/python", "120777 0:0"},
+      {"etc/passwd", "100644 0:0"},       {"tmp", "41777 0:0"},
+      {"home/me/work", "40755 1234:2345"}};
   EXPECT_EQ(seen, expected);
-  EXPECT_EQ(make_archive(agent, {"/home/me/work", 1234, 2345}, {{"python", "/usr/bin/python3"}}).value(), *bytes);
+  EXPECT_EQ(make_archive(agent, {"/home/me/work", 1234, 2345}, additions).value(), *bytes);
 }
 
 TEST(DerivedTag, AnythingThatDiffers_GivesAnotherTag) {
@@ -59,6 +63,15 @@ TEST(DerivedTag, AnythingThatDiffers_GivesAnotherTag) {
   EXPECT_NE(derived_tag(base, AgentProgram{"", "bbbb"}, {"/w", 1, 1}).tag, tag.tag);
   EXPECT_NE(derived_tag(base, agent, {"/v", 1, 1}).tag, tag.tag);
   EXPECT_NE(derived_tag(base, agent, {"/w", 2, 1}).tag, tag.tag);
+  EXPECT_NE(derived_tag(base, agent, {"/w", 1, 1, {70'000, 2}}).tag, tag.tag);
+}
+
+TEST(WithUsers, EachUid_HasAnEntryBehindThoseOfTheImage) {
+  const ImageLayout layout{"/w", 1000, 1000, {70'000, 2}};
+  const std::string ours = "sandbox:x:70000:1000:sandbox:/w:/bin/sh\nsandbox:x:70001:1000:sandbox:/w:/bin/sh\n";
+  EXPECT_EQ(with_users("", layout), ours);
+  EXPECT_EQ(with_users("root:x:0:0::/:/bin/sh", layout), "root:x:0:0::/:/bin/sh\n" + ours);
+  EXPECT_EQ(with_users("", {"/a:b", 1000, 7, {70'000, 1}}), "sandbox:x:70000:7:sandbox:/:/bin/sh\n");
 }
 
 TEST(LoadAgent, AbsentOrNoFile_IsRefusedByName) {

@@ -42,9 +42,8 @@ Task<Status> ImageDeriver::ensure_agent() {
   co_return Status{};
 }
 
-Task<Result<std::string>> ImageDeriver::derive(const ImageDetails& base, const SandboxSpec& spec, Deadline deadline) {
+Task<Result<std::string>> ImageDeriver::derive(const ImageDetails& base, ImageLayout layout, Deadline deadline) {
   CLOCHE_CO_CHECK(co_await ensure_agent());
-  const ImageLayout layout = layout_of(spec);
   const DerivedTag tag = derived_tag(base.id, *agent_, layout);
   const std::string reference = tag.reference();
   while (!known_.contains(reference) && busy_.contains(reference)) {
@@ -59,7 +58,7 @@ Task<Result<std::string>> ImageDeriver::derive(const ImageDetails& base, const S
     co_return fail(as_trouble_of_engine(std::move(there).error()));
   }
   if (!there) {
-    auto made = co_await make(base, tag, layout, deadline);
+    auto made = co_await make(base, tag, std::move(layout), deadline);
     if (!made) co_return fail(std::move(made).error().at("derive image " + reference));
   }
   known_.insert(reference);
@@ -93,6 +92,21 @@ Task<Result<OtherNames>> ImageDeriver::find_other_names(std::string container, D
   co_return names;
 }
 
+// The image's /etc/passwd with the users that a sandbox may have; nothing if it is not a file, and stays as it is.
+Task<Result<std::optional<std::string>>> ImageDeriver::add_users(std::string container, ImageLayout layout,
+                                                                 Deadline deadline) {
+  std::optional<std::string> changed;
+  if (layout.users.count == 0) co_return changed;
+  auto found = co_await read_file(*engine_, std::move(container), "/etc/passwd", deadline);
+  if (!found && found.error().code != ErrorCode::not_found) co_return fail(std::move(found).error());
+  if (!found) {
+    changed = with_users("", layout);
+  } else if (*found) {
+    changed = with_users(std::move(**found), layout);
+  }
+  co_return changed;
+}
+
 Task<Status> ImageDeriver::make_in(std::string name, std::string mark, const ImageDetails& base, DerivedTag tag,
                                    ImageLayout layout, Cleanup& cleanup, Deadline deadline) {
   json::object body;
@@ -113,7 +127,11 @@ Task<Status> ImageDeriver::make_in(std::string name, std::string mark, const Ima
   }
   auto names = co_await find_other_names(created->id, deadline);
   if (!names) co_return fail(as_trouble_of_engine(std::move(names).error()));
-  auto pack = [agent = agent_, layout, names = std::move(*names)] { return make_archive(*agent, layout, names); };
+  auto passwd = co_await add_users(created->id, layout, deadline);
+  if (!passwd) co_return fail(as_trouble_of_engine(std::move(passwd).error()));
+  auto pack = [agent = agent_, layout, additions = ImageAdditions{std::move(*names), std::move(*passwd)}] {
+    return make_archive(*agent, layout, additions);
+  };
   CLOCHE_CO_TRY(std::string archive, co_await run_blocking(pool_, std::move(pack)));
   auto put = co_await put_archive(*engine_, created->id, std::move(archive), deadline);
   if (!put) co_return fail(as_trouble_of_engine(std::move(put).error()));

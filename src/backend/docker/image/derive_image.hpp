@@ -24,7 +24,7 @@ class ImageDeriver {
                const DockerOptions& options);
 
   // The reference of the derived image. Those who ask for the same one at the same time share one effort.
-  Task<Result<std::string>> derive(const ImageDetails& base, const SandboxSpec& spec, Deadline deadline);
+  Task<Result<std::string>> derive(const ImageDetails& base, ImageLayout layout, Deadline deadline);
 
   // The image was removed: derive it again at the next request.
   void forget(const std::string& reference) { known_.erase(reference); }
@@ -36,6 +36,7 @@ class ImageDeriver {
   Task<Status> ensure_agent();
   Task<Status> make(const ImageDetails& base, DerivedTag tag, ImageLayout layout, Deadline deadline);
   Task<Result<OtherNames>> find_other_names(std::string container, Deadline deadline);
+  Task<Result<std::optional<std::string>>> add_users(std::string container, ImageLayout layout, Deadline deadline);
   Task<Status> make_in(std::string name, std::string mark, const ImageDetails& base, DerivedTag tag, ImageLayout layout,
                        Cleanup& cleanup, Deadline deadline);
 

@@ -93,26 +93,21 @@ void FakeEngine::answer_containers() {
     for (const auto& [id, container] : containers) all.push_back(summary_of(id, container));
     co_await peer.reply(200, boost::json::serialize(all));
   });
-  const auto by_id = [this](const std::function<Task<>(const std::string& id, Container&, Peer&)>& answer) -> Handler {
-    return [this, answer](ReceivedRequest request, Peer& peer) -> Task<> {
-      const std::string id = part_after(request.target, "/containers/");
-      const auto found = containers.find(id);
-      if (found == containers.end()) {
-        co_await peer.reply(404, missing(id));
-        co_return;
-      }
-      co_await answer(found->first, found->second, peer);
-    };
-  };
-  server_.on("GET /v1.41/containers/0",
-             by_id([this](const std::string& id, Container& container, Peer& peer) -> Task<> {
-               json::value details = summary_of(id, container);
-               json::object& object = details.get_object();
-               object["State"] = json::object{{"Status", container.state}, {"Running", container.state == "running"}};
-               object["Config"] = json::object{{"Labels", object["Labels"]}};
-               if (const json::value* host = container.body.if_contains("HostConfig")) object["HostConfig"] = *host;
-               co_await peer.reply(200, boost::json::serialize(details));
-             }));
+  server_.on("GET /v1.41/containers/0", [this](ReceivedRequest request, Peer& peer) -> Task<> {
+    const auto found = containers.find(part_after(request.target, "/containers/"));
+    const bool asks_for_a_file = request.target.find("/archive?") != request.target.npos;
+    if (found == containers.end() || asks_for_a_file) {
+      co_await peer.reply(404, missing(request.target));
+      co_return;
+    }
+    json::value details = summary_of(found->first, found->second);
+    json::object& object = details.get_object();
+    const std::string state = found->second.state;
+    object["State"] = json::object{{"Status", state}, {"Running", state == "running"}};
+    object["Config"] = json::object{{"Labels", object["Labels"]}};
+    if (const json::value* host = found->second.body.if_contains("HostConfig")) object["HostConfig"] = *host;
+    co_await peer.reply(200, boost::json::serialize(details));
+  });
   server_.on("HEAD /v1.41/containers/0", 404, "");
   server_.on("PUT /v1.41/containers/0", 200, "");
   // Attach, start and the rest that is done to one container.

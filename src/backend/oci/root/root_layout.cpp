@@ -136,7 +136,7 @@ Result<std::vector<SourcedMount>> look_at_mounts(const std::vector<Mount>& mount
 
 Result<RootPlan> plan_root(const SandboxSpec& spec, const std::string& image_root, const std::string& agent,
                            const std::vector<SourcedMount>& mounts, Help help) {
-  const HostRootUser user = {spec.uid, spec.gid, spec.work_dir, spec.hostname};
+  const HostRootUser user = {uid_of(spec), spec.gid, spec.work_dir, spec.hostname};
   CLOCHE_TRY(RootPlanner root, image_root.empty() ? plan_host_root(user) : plan_image_root(image_root));
   const bool has_var_tmp = !image_root.empty() && path_exists(image_root + "/var/tmp");
   if (!has_var_tmp) CLOCHE_CHECK(root.add_link("/var/tmp", "/tmp"));
