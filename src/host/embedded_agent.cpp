@@ -1,7 +1,6 @@
 #include "host/embedded_agent.hpp"
 
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,21 +9,14 @@
 
 #include "core/embedded_file.hpp"
 #include "core/ids.hpp"
-#include "core/text.hpp"
 #include "core/unique_fd.hpp"
+#include "crypto/sha256.hpp"
 
 CLOCHE_EMBED_FILE(embedded_agent, CLOCHE_AGENT_BINARY);
 
 namespace cloche {
 
 namespace {
-
-std::string sha256_hex(std::string_view bytes) {
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned int size = 0;
-  EVP_Digest(bytes.data(), bytes.size(), digest, &size, EVP_sha256(), nullptr);
-  return to_hex({reinterpret_cast<const char*>(digest), size});
-}
 
 bool is_complete(const std::string& path, std::size_t size) {
   struct stat about{};

@@ -23,6 +23,7 @@ namespace {
 constexpr std::uint64_t default_cap = 1'000;
 constexpr std::uint32_t most_context_lines = 100;
 constexpr std::size_t longest_pattern = std::size_t{16} * 1024;
+constexpr std::size_t longest_line = std::size_t{64} * 1024;  // only so much of a line is searched
 constexpr std::int64_t expression_memory = std::int64_t{8} * 1024 * 1024;
 // A NUL byte in so much of a file's beginning says that it is not text.
 constexpr std::size_t looked_at = std::size_t{8} * 1024;
@@ -45,7 +46,7 @@ class Grep {
   // Whether to continue with the next file.
   Result<bool> search(int file, const std::string& path) {
     search_.begin(path);
-    LineSplitter lines([this](const Line& line) { return search_.on_line(line); });
+    LineSplitter lines(longest_line);
     bool first = true;
     for (;;) {
       const ssize_t got = read_some(file, buffer_.data(), buffer_.size());
@@ -61,7 +62,7 @@ class Grep {
       }
       if (first) ++files_;
       first = false;
-      const bool go_on = got == 0 ? lines.finish() : lines.feed(bytes);
+      const bool go_on = got == 0 ? take_last(lines) : take(lines, bytes);
       if (!search_.status()) return fail(search_.status().error());
       if (!go_on) return false;
       if (got == 0) return true;
@@ -78,6 +79,17 @@ class Grep {
   }
 
  private:
+  bool take(LineSplitter& lines, std::string_view bytes) {
+    while (const auto line = lines.next(bytes)) {
+      if (!search_.on_line(*line)) return false;
+    }
+    return true;
+  }
+  bool take_last(LineSplitter& lines) {
+    const auto line = lines.finish();
+    return !line || search_.on_line(*line);
+  }
+
   ReplyBatch batch_;
   std::uint64_t matches_ = 0;
   LineSearch search_;

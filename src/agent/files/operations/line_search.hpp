@@ -7,8 +7,8 @@
 #include <deque>
 #include <string>
 
-#include "agent/files/operations/line_splitter.hpp"
 #include "agent/files/reply_batch.hpp"
+#include "core/line_splitter.hpp"
 
 namespace cloche::agent {
 
