@@ -126,14 +126,14 @@ class AgentLinkTest : public testing::Test {
 TEST_F(AgentLinkTest, AgentOfAnOlderLevel_IsNotAskedForWhatItDoesNotKnow) {
   answer_hello();
   run([&]() -> Task<> {
-    (void)co_await link_.greet(Greeting::fresh, {}, Deadline::after(5s));
+    (void)co_await link_.greet(Greeting::fresh, {}, Deadline::after(60s));
     EXPECT_EQ(link_.file_level(), 0U);
     Files files(link_, 1000, 1000);
     const auto is_unsupported = [](const auto& answered) {
       return !answered && answered.error().code == ErrorCode::unsupported &&
              answered.error().message.find("older version of the server") != std::string::npos;
     };
-    const Deadline soon = Deadline::after(5s);
+    const Deadline soon = Deadline::after(60s);
     FilePath file("/f");
     EditRequest edit{"a", "b"};
     const auto edited = co_await files.edit(std::move(file), std::move(edit), soon);
@@ -161,7 +161,7 @@ TEST_F(AgentLinkTest, AgentOfAnOlderLevel_IsNotAskedForWhatItDoesNotKnow) {
 TEST_F(AgentLinkTest, AgentThatAnswers_IsReady) {
   answer_hello();
   run([&]() -> Task<> {
-    const auto ready = co_await link_.greet(Greeting::fresh, {}, Deadline::after(5s));
+    const auto ready = co_await link_.greet(Greeting::fresh, {}, Deadline::after(60s));
     EXPECT_TRUE(ready) << ready.error().message;
   });
 }
@@ -181,7 +181,7 @@ TEST_F(AgentLinkTest, TakeoverWithHalfAFrameInTheWay_FindsTheAnswer) {
   wire::append_frame(rest, {.type = wire::FrameType::ready, .payload = payload});
   answer_hello(rest);
   run([&]() -> Task<> {
-    const auto ready = co_await link_.greet(Greeting::takeover, {}, Deadline::after(5s));
+    const auto ready = co_await link_.greet(Greeting::takeover, {}, Deadline::after(60s));
     EXPECT_TRUE(ready) << ready.error().message;
   });
 }
@@ -193,7 +193,7 @@ TEST_F(AgentLinkTest, TakeoverWithAFloodInTheWay_FindsTheAnswerWithoutDelay) {
   answer_hello();
   const std::clock_t began = std::clock();
   run([&]() -> Task<> {
-    const auto ready = co_await link_.greet(Greeting::takeover, {}, Deadline::after(5s));
+    const auto ready = co_await link_.greet(Greeting::takeover, {}, Deadline::after(60s));
     EXPECT_TRUE(ready) << ready.error().message;
   });
   const double seconds = static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC;
@@ -214,14 +214,14 @@ TEST_P(BrokenLink, LoopThatThrows_EndsEveryStreamAtOnceWithAnInternalError) {
   bool told = false;
   link_.on_lost([&] { told = true; });
   run([&]() -> Task<> {
-    (void)co_await link_.greet(Greeting::fresh, {}, Deadline::after(5s));
+    (void)co_await link_.greet(Greeting::fresh, {}, Deadline::after(60s));
     const std::string request = wire::encode(wire::ExecListRequest{});
     auto waiting = link_.open(request).value();
     while (channel().to_agent.find(request) == std::string::npos) co_await pause_for(1ms);
     EXPECT_TRUE(faults::set_faults(GetParam()));
     auto next = link_.open(request).value();         // something to write
     channel().say({.type = wire::FrameType::pong});  // something to read
-    const auto answer = co_await waiting->next(Deadline::after(5s));
+    const auto answer = co_await waiting->next(Deadline::after(60s));
     EXPECT_FALSE(answer);
     if (!answer) EXPECT_EQ(answer.error().code, ErrorCode::internal) << answer.error().message;
     EXPECT_EQ(link_.open(request).error().code, ErrorCode::internal);
@@ -243,7 +243,7 @@ TEST_F(AgentLinkTest, AgentOfAnotherProtocol_IsRefused) {
     channel().say({.type = wire::FrameType::ready, .payload = payload});
   };
   run([&]() -> Task<> {
-    const auto ready = co_await link_.greet(Greeting::fresh, {}, Deadline::after(5s));
+    const auto ready = co_await link_.greet(Greeting::fresh, {}, Deadline::after(60s));
     EXPECT_EQ(ready.error().code, ErrorCode::protocol);
   });
 }
@@ -251,7 +251,7 @@ TEST_F(AgentLinkTest, AgentOfAnotherProtocol_IsRefused) {
 TEST_F(AgentLinkTest, AgentThatSendsMoreThanItsCredit_IsCutOff) {
   answer_hello();
   run([&]() -> Task<> {
-    (void)co_await link_.greet(Greeting::fresh, {}, Deadline::after(5s));
+    (void)co_await link_.greet(Greeting::fresh, {}, Deadline::after(60s));
     const std::string request = wire::encode(wire::ExecListRequest{});
     auto stream = link_.open(request).value();
     const std::string flood(wire::max_payload, 'f');
@@ -266,13 +266,13 @@ TEST_F(AgentLinkTest, AgentThatSendsMoreThanItsCredit_IsCutOff) {
 TEST_F(AgentLinkTest, AgentThatSpeaksGarbage_EndsEveryStreamAtOnce) {
   answer_hello();
   run([&]() -> Task<> {
-    (void)co_await link_.greet(Greeting::fresh, {}, Deadline::after(5s));
+    (void)co_await link_.greet(Greeting::fresh, {}, Deadline::after(60s));
     const std::string request = wire::encode(wire::ExecListRequest{});
     auto first = link_.open(request).value();
     auto second = link_.open(request).value();
     channel().say("\x7f this is no frame at all");
-    const auto one = co_await first->next(Deadline::after(5s));
-    const auto two = co_await second->next(Deadline::after(5s));
+    const auto one = co_await first->next(Deadline::after(60s));
+    const auto two = co_await second->next(Deadline::after(60s));
     EXPECT_EQ(one.error().code, ErrorCode::protocol);
     EXPECT_EQ(two.error().code, ErrorCode::protocol);
     EXPECT_FALSE(link_.open(request));
@@ -282,11 +282,11 @@ TEST_F(AgentLinkTest, AgentThatSpeaksGarbage_EndsEveryStreamAtOnce) {
 TEST_F(AgentLinkTest, ChannelThatEnds_IsALostSandbox) {
   answer_hello();
   run([&]() -> Task<> {
-    (void)co_await link_.greet(Greeting::fresh, {}, Deadline::after(5s));
+    (void)co_await link_.greet(Greeting::fresh, {}, Deadline::after(60s));
     const std::string request = wire::encode(wire::ExecListRequest{});
     auto stream = link_.open(request).value();
     channel().say(std::string());  // a read of nothing: the agent is gone
-    const auto event = co_await stream->next(Deadline::after(5s));
+    const auto event = co_await stream->next(Deadline::after(60s));
     EXPECT_EQ(event.error().code, ErrorCode::sandbox_lost);
   });
 }
@@ -295,11 +295,11 @@ TEST_F(AgentLinkTest, ChannelThatEnds_SaysTheCauseWhereItIsKnown) {
   answer_hello();
   link_.explain_end_with([]() -> Task<std::string> { co_return "it reached its memory limit"; });
   run([&]() -> Task<> {
-    (void)co_await link_.greet(Greeting::fresh, {}, Deadline::after(5s));
+    (void)co_await link_.greet(Greeting::fresh, {}, Deadline::after(60s));
     const std::string request = wire::encode(wire::ExecListRequest{});
     auto stream = link_.open(request).value();
     channel().say(std::string());
-    const auto event = co_await stream->next(Deadline::after(5s));
+    const auto event = co_await stream->next(Deadline::after(60s));
     EXPECT_EQ(event.error().message, "the sandbox was lost: it reached its memory limit");
     EXPECT_EQ(link_.lost()->message, event.error().message);
   });
@@ -308,7 +308,7 @@ TEST_F(AgentLinkTest, ChannelThatEnds_SaysTheCauseWhereItIsKnown) {
 TEST_F(AgentLinkTest, ServerThatHasNoCredit_WaitsForIt) {
   answer_hello();
   run([&]() -> Task<> {
-    (void)co_await link_.greet(Greeting::fresh, {}, Deadline::after(5s));
+    (void)co_await link_.greet(Greeting::fresh, {}, Deadline::after(60s));
     const std::string request = wire::encode(wire::ExecListRequest{});
     auto stream = link_.open(request).value();
     std::string too_much(wire::initial_credit + 1, 'x');
@@ -318,7 +318,7 @@ TEST_F(AgentLinkTest, ServerThatHasNoCredit_WaitsForIt) {
     const std::string payload = wire::encode(credit);
     channel().say({.type = wire::FrameType::credit, .lane = wire::lane::in, .stream = 1, .payload = payload});
     std::string little(1000, 'y');
-    sent = co_await stream->send_data(wire::lane::in, little, Deadline::after(5s));
+    sent = co_await stream->send_data(wire::lane::in, little, Deadline::after(60s));
     EXPECT_TRUE(sent) << sent.error().message;
   });
 }

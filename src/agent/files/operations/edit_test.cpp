@@ -6,7 +6,7 @@
 
 #include <chrono>
 
-#include "agent/files/file_tester.hpp"
+#include "agent/files/testing/file_tester.hpp"
 
 namespace cloche::agent::testing {
 namespace {

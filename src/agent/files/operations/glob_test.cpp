@@ -1,5 +1,5 @@
 // glob on a disk.
-#include "agent/files/file_tester.hpp"
+#include "agent/files/testing/file_tester.hpp"
 
 namespace cloche::agent::testing {
 namespace {

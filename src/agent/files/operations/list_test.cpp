@@ -1,7 +1,7 @@
 // Listing directories and trees.
 #include <sys/stat.h>
 
-#include "agent/files/file_tester.hpp"
+#include "agent/files/testing/file_tester.hpp"
 #include "support/missing.hpp"
 
 namespace cloche::agent::testing {

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "agent/files/file_tester.hpp"
+#include "agent/files/testing/file_tester.hpp"
 #include "support/missing.hpp"
 
 namespace cloche::agent::testing {

@@ -7,7 +7,7 @@
 
 #include <thread>
 
-#include "agent/files/file_tester.hpp"
+#include "agent/files/testing/file_tester.hpp"
 #include "core/unique_fd.hpp"
 #include "support/missing.hpp"
 

@@ -2,7 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/files/file_tester.hpp"
+#include "agent/files/testing/file_tester.hpp"
 #include "archive/testing/tar_bytes.hpp"
 #include "support/missing.hpp"
 

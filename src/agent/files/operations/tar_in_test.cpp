@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "agent/files/cancel.hpp"
-#include "agent/files/file_tester.hpp"
+#include "agent/files/testing/file_tester.hpp"
 #include "archive/testing/tar_bytes.hpp"
 #include "core/unique_fd.hpp"
 #include "support/missing.hpp"

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "agent/files/file_tester.hpp"
+#include "agent/files/testing/file_tester.hpp"
 #include "archive/tar_reader.hpp"
 #include "core/unique_fd.hpp"
 #include "support/missing.hpp"

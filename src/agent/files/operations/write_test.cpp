@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "agent/files/cancel.hpp"
-#include "agent/files/file_tester.hpp"
 #include "agent/files/operations/abilities.hpp"
+#include "agent/files/testing/file_tester.hpp"
 #include "core/unique_fd.hpp"
 #include "support/missing.hpp"
 

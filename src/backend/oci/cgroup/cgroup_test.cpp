@@ -29,8 +29,8 @@ class RealCgroup : public ::testing::Test {
         cgroup_(tree_.at("one")) {}
 
   void TearDown() override {
-    EXPECT_TRUE(cgroup_.kill_all(Deadline::after(5s)));
-    EXPECT_TRUE(cgroup_.remove(Deadline::after(5s)));
+    EXPECT_TRUE(cgroup_.kill_all(Deadline::after(60s)));
+    EXPECT_TRUE(cgroup_.remove(Deadline::after(60s)));
     EXPECT_TRUE(tree_.ids().empty());
   }
 
@@ -68,10 +68,10 @@ TEST_F(RealCgroup, ProcessThatEnters_IsListedAndKilled) {
   ASSERT_EQ(inside.size(), 2u);
   EXPECT_TRUE(cgroup_.holds(inside[0]).value());
   EXPECT_FALSE(cgroup_.holds(::getpid()).value());
-  EXPECT_TRUE(cgroup_.kill_all(Deadline::after(5s)));
+  EXPECT_TRUE(cgroup_.kill_all(Deadline::after(60s)));
   EXPECT_TRUE(cgroup_.processes().value().empty());
-  EXPECT_TRUE(cgroup_.remove(Deadline::after(5s)));
-  EXPECT_TRUE(cgroup_.remove(Deadline::after(5s)));  // nothing there is fine
+  EXPECT_TRUE(cgroup_.remove(Deadline::after(60s)));
+  EXPECT_TRUE(cgroup_.remove(Deadline::after(60s)));  // nothing there is fine
 }
 
 TEST_F(RealCgroup, ForkBomb_IsKilled) {
@@ -125,7 +125,7 @@ TEST_F(RealCgroup, ManyThatComeAndGo_DoNotDisturbEachOther) {
     threads.emplace_back([&, i] {
       for (int round = 0; round < 30; ++round) {
         const Cgroup cgroup = tree_.at("many-" + std::to_string(i));
-        if (!cgroup.create() || !cgroup.remove(Deadline::after(5s))) ++failures;
+        if (!cgroup.create() || !cgroup.remove(Deadline::after(60s))) ++failures;
       }
     });
   }
@@ -151,8 +151,8 @@ TEST(V2Hierarchy, ChildIsBornInsideOrMovesIn_AndIsKilled) {
   entrance->v2_directory.reset();  // as where clone3 may not be called
   EXPECT_EQ(run_command(command, Deadline::after(20s)).value().exit_code, 0);
   EXPECT_EQ(cgroup.processes().value().size(), 2u);
-  EXPECT_TRUE(cgroup.kill_all(Deadline::after(5s)));
-  EXPECT_TRUE(cgroup.remove(Deadline::after(5s)));
+  EXPECT_TRUE(cgroup.kill_all(Deadline::after(60s)));
+  EXPECT_TRUE(cgroup.remove(Deadline::after(60s)));
 }
 
 // A directory that looks like a v2 hierarchy: which files are written, with what.

@@ -1,4 +1,4 @@
-#include "agent/files/file_tester.hpp"
+#include "agent/files/testing/file_tester.hpp"
 
 #include <fcntl.h>
 #include <grp.h>
