@@ -1,10 +1,6 @@
 #include "sandbox/testing/fake_backend.hpp"
 
-#include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <csignal>
 #include <fstream>
@@ -14,6 +10,9 @@
 #include <boost/asio/write.hpp>
 
 #include "core/unique_fd.hpp"
+#include "process/child.hpp"
+#include "process/descriptors.hpp"
+#include "process/programs.hpp"
 
 namespace cloche {
 
@@ -54,8 +53,8 @@ class PipeChannel final : public Channel {
 
 class FakeEnclosure final : public Enclosure {
  public:
-  FakeEnclosure(SandboxId id, SandboxSpec spec, pid_t pid, std::unique_ptr<PipeChannel> channel)
-      : id_(std::move(id)), spec_(std::move(spec)), pid_(pid), channel_(std::move(channel)) {}
+  FakeEnclosure(SandboxId id, SandboxSpec spec, process::Child bubblewrap, std::unique_ptr<PipeChannel> channel)
+      : id_(std::move(id)), spec_(std::move(spec)), bubblewrap_(std::move(bubblewrap)), channel_(std::move(channel)) {}
   ~FakeEnclosure() override { end(); }
 
   const SandboxId& id() const override { return id_; }
@@ -78,18 +77,19 @@ class FakeEnclosure final : public Enclosure {
  private:
   // Bubblewrap's end would be the agent's too, but for an agent that is stopped: it never learns of it.
   void end() {
-    if (pid_ <= 0) return;
-    const std::string pid = std::to_string(pid_);
+    if (ended_) return;
+    const std::string pid = std::to_string(bubblewrap_.pid());
     std::ifstream children("/proc/" + pid + "/task/" + pid + "/children");
     for (pid_t child = 0; children >> child;) ::kill(child, SIGKILL);
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-    pid_ = -1;
+    bubblewrap_.kill();
+    bubblewrap_.reap();
+    ended_ = true;
   }
 
   SandboxId id_;
   SandboxSpec spec_;
-  pid_t pid_;
+  process::Child bubblewrap_;
+  bool ended_ = false;
   std::unique_ptr<PipeChannel> channel_;
 };
 
@@ -113,14 +113,8 @@ class FakeBackend final : public Backend {
 
  private:
   Result<std::unique_ptr<Enclosure>> start(SandboxSpec spec) {
-    int in[2];
-    int out[2];
-    if (::pipe2(in, O_CLOEXEC) != 0) return fail_errno("pipe");
-    UniqueFd in_read(in[0]);
-    UniqueFd in_write(in[1]);
-    if (::pipe2(out, O_CLOEXEC) != 0) return fail_errno("pipe");
-    UniqueFd out_read(out[0]);
-    UniqueFd out_write(out[1]);
+    CLOCHE_TRY(process::Pipe in, process::make_pipe());
+    CLOCHE_TRY(process::Pipe out, process::make_pipe());
 
     SandboxId id{"fake-" + random_hex(8)};
     std::vector<std::string> argv{options_.bubblewrap,
@@ -175,19 +169,17 @@ class FakeBackend final : public Backend {
     }
     argv.insert(argv.end(), {"--chdir", "/", "--remount-ro", "/", "/.cloche/agent", "init"});
 
-    std::vector<char*> pointers;
-    for (auto& argument : argv) pointers.push_back(argument.data());
-    pointers.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawn_file_actions_adddup2(&actions, in_read.get(), 0);
-    ::posix_spawn_file_actions_adddup2(&actions, out_write.get(), 1);
-    pid_t pid = -1;
-    const int error = ::posix_spawnp(&pid, options_.bubblewrap.c_str(), &actions, nullptr, pointers.data(), environ);
-    ::posix_spawn_file_actions_destroy(&actions);
-    if (error != 0) return fail(errno_error("start " + options_.bubblewrap, error));
-    auto channel = std::make_unique<PipeChannel>(executor_, std::move(in_write), std::move(out_read));
-    return std::make_unique<FakeEnclosure>(std::move(id), std::move(spec), pid, std::move(channel));
+    process::Spec bubblewrap;
+    bubblewrap.program = process::find_program(options_.bubblewrap).value_or(options_.bubblewrap);
+    bubblewrap.argv = std::move(argv);
+    bubblewrap.environment = process::own_environment();
+    bubblewrap.in = in.read.get();
+    bubblewrap.out = out.write.get();
+    bubblewrap.err = STDERR_FILENO;
+    bubblewrap.session = process::Spec::Session::callers;
+    CLOCHE_TRY(process::Child child, process::Child::start(bubblewrap));
+    auto channel = std::make_unique<PipeChannel>(executor_, std::move(in.write), std::move(out.read));
+    return std::make_unique<FakeEnclosure>(std::move(id), std::move(spec), std::move(child), std::move(channel));
   }
 
   Executor executor_;
