@@ -13,7 +13,7 @@ constexpr std::size_t longest_key = 20 << 10;    // a path may be a key
 constexpr std::size_t longest_number = 2 << 10;  // the longest double without an exponent has 1,079 characters
 constexpr std::size_t shown_of_key = 80;
 
-std::string shown(std::string_view key) {
+std::string shown_key(std::string_view key) {
   return key.size() <= shown_of_key ? std::string(key) : std::string(key.substr(0, shown_of_key)) + "...";
 }
 
@@ -132,13 +132,13 @@ class Builder {
   std::string place(std::size_t frame) const {
     std::string in(rules_.name);
     for (std::size_t i = 0; i < frame; ++i) in = inner(i, in);
-    return open_[frame].value.is_object() ? in + ": " + shown(open_[frame].key) : inner(frame, in);
+    return open_[frame].value.is_object() ? in + ": " + shown_key(open_[frame].key) : inner(frame, in);
   }
   std::string inner(std::size_t frame, const std::string& in) const {
     const Frame& at = open_[frame];
     if (const auto* list = at.value.if_array()) return in + "[" + std::to_string(list->size()) + "]";
     const bool is_named = std::ranges::any_of(at.shape->members, [&](const auto& m) { return m.name == at.key; });
-    return is_named || frame == 0 ? shown(at.key) : in + "[\"" + shown(at.key) + "\"]";
+    return is_named || frame == 0 ? shown_key(at.key) : in + "[\"" + shown_key(at.key) + "\"]";
   }
 
   const Shape& wanted() const { return open_.empty() ? *rules_.shape : *open_.back().of_next; }
