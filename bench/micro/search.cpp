@@ -2,7 +2,7 @@
 #include <benchmark/benchmark.h>
 #include <re2/re2.h>
 
-#include "agent/files/operations/line_splitter.hpp"
+#include "core/line_splitter.hpp"
 #include "pattern/glob_pattern.hpp"
 
 namespace cloche::agent {
@@ -23,12 +23,11 @@ void grep_lines(benchmark::State& state, const char* pattern) {
   const re2::RE2 expression(pattern);
   for (auto _ : state) {
     std::size_t matches = 0;
-    LineSplitter splitter([&](const Line& line) {
-      if (re2::RE2::PartialMatch(re2::StringPiece(line.text.data(), line.text.size()), expression)) ++matches;
-      return true;
-    });
-    splitter.feed(text);
-    splitter.finish();
+    LineSplitter splitter(std::size_t{64} * 1024);
+    std::string_view rest = text;
+    while (const auto line = splitter.next(rest)) {
+      if (re2::RE2::PartialMatch(re2::StringPiece(line->text.data(), line->text.size()), expression)) ++matches;
+    }
     benchmark::DoNotOptimize(matches);
   }
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(text.size()));

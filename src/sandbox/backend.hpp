@@ -66,7 +66,7 @@ struct Finding {
 
 // Whose sandboxes they are. Everything that is made carries the id, and only what carries it is ever touched.
 struct InstanceId {
-  std::string value;    // random, made once; see lib/identity_file.hpp
+  std::string value;    // random, made once; see host/identity_file.hpp
   std::string name{};   // for people; two instances may have the same one
   std::string place{};  // the directory that keeps the id; empty when nothing keeps it
 };

@@ -1,5 +1,5 @@
-// Runs a fuzzer's function once for each seed, and once for no bytes: so that every build compiles the fuzzers and checks
-// what they have found before. Usage: NAME_seeds [DIRECTORY]
+// Runs a fuzzer's function once for each seed, and once for no bytes: so that every build compiles the fuzzers and
+// checks what they have found before. Usage: NAME_seeds [DIRECTORY]
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
