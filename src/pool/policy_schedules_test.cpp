@@ -167,7 +167,9 @@ class Schedule {
     for (const auto& [other, passed] : waiting_) {
       const bool could_have_it = !sandbox.tenant || *sandbox.tenant == passed.tenant;
       if (!could_have_it) continue;
-      if (passed.tenant == tenant) EXPECT_GE(other, serve.claim) << "an older claim of the tenant was passed over";
+      if (passed.tenant == tenant) {
+        EXPECT_GE(other, serve.claim) << "an older claim of the tenant was passed over";
+      }
       EXPECT_GE(lent_to(passed.tenant), lent_to(tenant)) << "a tenant that has less was passed over";
     }
     sandbox.tenant = claim->second.tenant;

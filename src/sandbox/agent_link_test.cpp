@@ -223,7 +223,9 @@ TEST_P(BrokenLink, LoopThatThrows_EndsEveryStreamAtOnceWithAnInternalError) {
     channel().say({.type = wire::FrameType::pong});  // something to read
     const auto answer = co_await waiting->next(Deadline::after(60s));
     EXPECT_FALSE(answer);
-    if (!answer) EXPECT_EQ(answer.error().code, ErrorCode::internal) << answer.error().message;
+    if (!answer) {
+      EXPECT_EQ(answer.error().code, ErrorCode::internal) << answer.error().message;
+    }
     EXPECT_EQ(link_.open(request).error().code, ErrorCode::internal);
     while (!told) co_await pause_for(1ms);
   });

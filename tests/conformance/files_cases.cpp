@@ -169,15 +169,23 @@ CONFORMANCE(Edit_ReplacesExactTextOrNothing) {
     EditRequest once{"one", "1"};
     const auto done = co_await edit("link", once);
     EXPECT_TRUE(done) << done.error().message;
-    if (done) EXPECT_EQ(done->outcome, EditOutcome::done);
+    if (done) {
+      EXPECT_EQ(done->outcome, EditOutcome::done);
+    }
     EditRequest twice{"two", "2"};
     const auto ambiguous = co_await edit("f", twice);
-    if (ambiguous) EXPECT_EQ(ambiguous->outcome, EditOutcome::other_count);
-    if (ambiguous) EXPECT_EQ(ambiguous->matches, 2U);
+    if (ambiguous) {
+      EXPECT_EQ(ambiguous->outcome, EditOutcome::other_count);
+    }
+    if (ambiguous) {
+      EXPECT_EQ(ambiguous->matches, 2U);
+    }
     twice.expected = 0;
     (void)co_await edit("f", twice);
     const auto none = co_await edit("f", once);
-    if (none) EXPECT_EQ(none->outcome, EditOutcome::no_match);
+    if (none) {
+      EXPECT_EQ(none->outcome, EditOutcome::no_match);
+    }
     const auto outside = co_await edit("out", once);
     EXPECT_FALSE(outside);
     const auto ran = co_await run_shell(sandbox, "cat f; find f -printf ' %m\\n'; ls -A");
@@ -193,7 +201,9 @@ CONFORMANCE(ReadOnlyFile_IsRefusedByEveryWayOfWriting) {
       WriteOptions options;
       auto written = co_await files.write(path, "x", options, Deadline::after(30s));
       EXPECT_FALSE(written) << path;
-      if (!written) EXPECT_EQ(written.error().code, ErrorCode::permission_denied) << written.error().message;
+      if (!written) {
+        EXPECT_EQ(written.error().code, ErrorCode::permission_denied) << written.error().message;
+      }
     }
     WriteOptions append;
     append.existing = WriteOptions::Existing::append;
@@ -216,7 +226,9 @@ CONFORMANCE(Move_KeepsWhatIsThere_AndCrossesFileSystems) {
     keep.existing = MoveOptions::Existing::keep;
     auto taken = co_await files.move("/workspace/a", "/workspace/b", keep, Deadline::after(30s));
     EXPECT_FALSE(taken);
-    if (!taken) EXPECT_EQ(taken.error().code, ErrorCode::already_exists) << taken.error().message;
+    if (!taken) {
+      EXPECT_EQ(taken.error().code, ErrorCode::already_exists) << taken.error().message;
+    }
     FilePath inside = FilePath::beneath("/workspace", "d");
     FilePath outside = FilePath::anywhere("/tmp/moved");
     auto across = co_await files.move(inside, outside, keep, Deadline::after(30s));
@@ -249,7 +261,9 @@ CONFORMANCE(FilesOfTheKernel_AreRefusedToCallers) {
     options.most = 10;
     const auto found = co_await files.grep(std::move(top), "^Pid:", options, Deadline::after(60s));
     EXPECT_TRUE(found) << found.error().message;
-    if (found) EXPECT_TRUE(found->matches.empty()) << found->matches.front().path;
+    if (found) {
+      EXPECT_TRUE(found->matches.empty()) << found->matches.front().path;
+    }
   });
 }
 

@@ -97,7 +97,9 @@ TEST_F(DockerRecovery, ContainerThatResists_CostsNoOtherAndIsRemovedLater) {
     auto made = backend();
     auto living = co_await made->recover(Deadline::after(60s));
     EXPECT_TRUE(living) << living.error().message;
-    if (living) EXPECT_EQ(living->size(), 2u);
+    if (living) {
+      EXPECT_EQ(living->size(), 2u);
+    }
     std::set<std::string> unremoved;
     for (const Unremoved& each : made->unremoved()) unremoved.insert(each.sandbox);
     EXPECT_EQ(unremoved, (std::set<std::string>{"sb2", "x"}));
