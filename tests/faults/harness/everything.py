@@ -17,10 +17,11 @@ def fault_points():
 
 
 def leave_something(server):
-    """A server with a session that counts, and a lease that no one will remember, killed."""
+    """A server with a session that counts, one in which nothing runs, and a lease that no one will remember, killed."""
     server.start().wait_until_ready()
     assert server.write("kept", "a/file", "all of it").status == 200
     assert server.bash("kept", "echo on; exec sleep 1000", background=True).status == 202
+    assert server.write("quiet", "file", "x").status == 200
     assert server.call("POST", "/sandboxes/python").status == 200
     end = time.monotonic() + 30
     while server.stats("session")["idle"] == 0 and time.monotonic() < end:
@@ -59,6 +60,7 @@ def go_through_everything(server):
         answers[name] = server.call(method, target, body, timeout=45, **options)
         return answers[name]
 
+    ask("earlier runs", "GET", "/sessions/default/quiet/runs")
     ask("write", "POST", "/write", {"session_id": "made", "path": "file", "content": "x"})
     ask("run", "POST", "/execute", {"session_id": "made", "code": "open('made', 'w').write('x'); print(1)",
                                     "stdin": "some input"})
