@@ -22,7 +22,7 @@ void WarmPool::look_at_idle(Deadline::Clock::duration unheard_for) {
     if (room.being_looked_at || policy_.state(slot) != SlotState::idle) continue;
     if (time - room.looked_at < unheard_for) continue;
     room.being_looked_at = true;
-    tasks_.spawn("look at sandbox", [self = shared_from_this(), slot = slot] { return self->look_at(slot); });
+    tasks_.spawn("look at sandbox", [self = shared_from_this(), id = slot] { return self->look_at(id); });
   }
 }
 

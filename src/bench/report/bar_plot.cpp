@@ -9,7 +9,7 @@ namespace cloche::bench {
 
 namespace {
 
-constexpr double width = 720;
+constexpr double plot_width = 720;
 constexpr double left = 250;
 constexpr double right = 90;
 constexpr double top = 44;
@@ -24,14 +24,14 @@ std::string draw(const BarPlot& plot) {
   double most = 0;
   for (const Bar& bar : plot.bars) most = std::max({most, bar.value, bar.high});
   const auto marks = ticks(0, most, Scale::linear);
-  const auto place = [&](double value) { return left + value / marks.back() * (width - left - right); };
+  const auto place = [&](double value) { return left + value / marks.back() * (plot_width - left - right); };
 
-  Svg svg(width, height, plot.title);
+  Svg svg(plot_width, height, plot.title);
   for (const double mark : marks) {
     svg.line(place(mark), top, place(mark), height - bottom, "grid");
     svg.text(place(mark), height - bottom + 18, number_text(mark), Anchor::middle, "small");
   }
-  svg.text((left + width - right) / 2, height - 14, plot.label, Anchor::middle, "small");
+  svg.text((left + plot_width - right) / 2, height - 14, plot.label, Anchor::middle, "small");
   double y = top + (pitch - thickness) / 2;
   for (const Bar& bar : plot.bars) {
     const double middle = y + thickness / 2;
