@@ -22,11 +22,11 @@ struct ShapeMember {
 struct Shape {
   enum Kind : unsigned { flag = 1, number = 2, text = 4, list = 8, object = 16 };
 
-  unsigned kinds = 0;                      // bits of Kind; null is accepted everywhere and means "absent"
-  std::string_view wanted;                 // completes the error "… must be"; empty: the error names the container
-  std::span<const ShapeMember> members{};  // of an object
-  const Shape* each = nullptr;             // elements of a list, and members of an object that are not named
-  std::size_t most = 10'000;               // elements, or members that are not named
+  unsigned kinds = 0;                    // bits of Kind; null is accepted everywhere and means "absent"
+  std::string_view wanted;               // completes the error "… must be"; empty: the error names the container
+  std::span<const ShapeMember> members;  // of an object
+  const Shape* each = nullptr;           // elements of a list, and members of an object that are not named
+  std::size_t most = 10'000;             // elements, or members that are not named
 };
 
 namespace shapes {

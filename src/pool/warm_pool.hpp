@@ -86,7 +86,7 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
     Time looked_at;
     bool limits_bound = false;
     bool being_looked_at = false;
-    std::optional<Unremoved> unremoved{};
+    std::optional<Unremoved> unremoved;
   };
   class Waiter;
 

@@ -104,21 +104,22 @@ CLOCHE_IN_CHILD void reset_signals() {
 // Everything until the program; returns what failed.
 CLOCHE_IN_CHILD const char* become_program(const Plan& plan, int& failure_pipe) {
   const Spec& spec = *plan.spec;
-  const char* failed = nullptr;
-  if (plan.needs_cgroup_steps &&
-      (failed = run_steps(spec.instead_of_cgroup.data(), spec.instead_of_cgroup.size())) != nullptr) {
-    return failed;
+  if (plan.needs_cgroup_steps) {
+    if (const char* failed = run_steps(spec.instead_of_cgroup.data(), spec.instead_of_cgroup.size())) return failed;
   }
-  if ((failed = run_steps(spec.steps.data(), spec.steps.size())) != nullptr) return failed;
-  if ((failed = set_limits(spec.limits.data(), spec.limits.size())) != nullptr) return failed;
+  if (const char* failed = run_steps(spec.steps.data(), spec.steps.size())) return failed;
+  if (const char* failed = set_limits(spec.limits.data(), spec.limits.size())) return failed;
   if (spec.session == Spec::Session::own) ::setsid();
   ::umask(0022);
-  if ((failed = set_descriptors(plan)) != nullptr) return failed;
+  if (const char* failed = set_descriptors(plan)) return failed;
   failure_pipe = 3;
   // After the user: a change of it makes the kernel forget the signal. The directory may be the new user's alone.
-  if (spec.user.has_value() && (failed = become_user(*spec.user)) != nullptr) return failed;
-  if (spec.parent_death == Spec::ParentDeath::is_killed && (failed = end_with_parent(failure_pipe)) != nullptr)
-    return failed;
+  if (spec.user.has_value()) {
+    if (const char* failed = become_user(*spec.user)) return failed;
+  }
+  if (spec.parent_death == Spec::ParentDeath::is_killed) {
+    if (const char* failed = end_with_parent(failure_pipe)) return failed;
+  }
   if (plan.directory != nullptr && ::chdir(plan.directory) != 0) return "enter the directory";
   reset_signals();
   ::execve(plan.program, plan.arguments, plan.environment);

@@ -66,9 +66,9 @@ struct Finding {
 
 // Whose sandboxes they are. Everything that is made carries the id, and only what carries it is ever touched.
 struct InstanceId {
-  std::string value;    // random, made once; see host/identity_file.hpp
-  std::string name{};   // for people; two instances may have the same one
-  std::string place{};  // the directory that keeps the id; empty when nothing keeps it
+  std::string value;  // random, made once; see host/identity_file.hpp
+  std::string name;   // for people; two instances may have the same one
+  std::string place;  // the directory that keeps the id; empty when nothing keeps it
 };
 
 // Something on this host, or in this engine, that carries an owner's id.
@@ -76,8 +76,8 @@ struct Belonging {
   std::string owner;  // the id; of what an older Cloche made, the instance's name
   std::string kind;   // cgroup, uid range, directory, mount, container
   std::string name;
-  std::string owner_name{};  // the instance's name, where it is noted
-  std::string place{};       // the directory that keeps the id, where it is noted
+  std::string owner_name;  // the instance's name, where it is noted
+  std::string place;       // the directory that keeps the id, where it is noted
 };
 
 class Backend {

@@ -26,8 +26,8 @@ struct BackendTraits {
   // A sandbox without an image is impossible. Otherwise its root is this host's own /usr.
   bool needs_image;
   // The image of profiles that name none: that of the variable, or else the usual one.
-  std::string_view image_variable{};
-  std::string_view usual_image{};
+  std::string_view image_variable;
+  std::string_view usual_image;
   Images images;
 
   // What a dead owner left may be in its run directory, so each run directory has to be searched.
@@ -35,8 +35,8 @@ struct BackendTraits {
 
   // The engine's address: the option, the variable that it comes from, and what it is without both. Null: no engine.
   std::string EngineOptions::* engine = nullptr;
-  std::string_view engine_variable{};
-  std::string_view usual_engine{};
+  std::string_view engine_variable;
+  std::string_view usual_engine;
 };
 
 // In the order in which they are listed for people.

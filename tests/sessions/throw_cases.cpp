@@ -190,6 +190,6 @@ TEST_P(ThrowingSteps, FirstRunOfAFreshSession_DoesNotAskForEarlierRuns) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, ThrowingSteps, testing::Values(Target{"fake", ""}),
-                         [](const auto& info) { return info.param.name(); });
+                         [](const auto& tested) { return tested.param.name(); });
 
 }  // namespace cloche

@@ -23,7 +23,7 @@
 #include "http/stream.hpp"
 
 namespace boost::asio {
-class thread_pool;
+class thread_pool;  // NOLINT(readability-identifier-naming): Asio's
 }
 
 namespace cloche::http {
