@@ -112,9 +112,10 @@ Task<> use_everything(pool::Manager& manager, SessionStore& store) {
 }  // namespace
 
 class ThrowingSteps : public WithStore {
- protected:
+ public:
   ~ThrowingSteps() override { (void)faults::set_faults(""); }
 
+ protected:
   // `faults`: what happens at a point of this name.
   void throw_at_each_point(const std::function<std::string(const std::string& point)>& faults_at) {
     std::vector<std::string> never_passed;
