@@ -42,8 +42,8 @@ class PythonContextTest : public ContextFixture {
   }
 
   static Task<CellResult> run(PythonContext& python, CellRequest request) {
-    OutputSink nobody;
-    auto ran = co_await python.execute(std::move(request), std::move(nobody), Deadline::after(60s));
+    OutputSink no_sink;
+    auto ran = co_await python.execute(std::move(request), std::move(no_sink), Deadline::after(60s));
     EXPECT_TRUE(ran) << ran.error().message;
     co_return ran ? std::move(*ran) : CellResult{};
   }
@@ -321,8 +321,8 @@ TEST_F(PythonContextTest, CallsBesideEachOther_GoInOrderAndWaitNoLongerThanTheyM
     };
     const auto impatient = [&]() -> Task<> {
       CellRequest request = cell("x.append('never')");
-      OutputSink nobody;
-      auto ran = co_await python.execute(std::move(request), std::move(nobody), Deadline::after(100ms));
+      OutputSink no_sink;
+      auto ran = co_await python.execute(std::move(request), std::move(no_sink), Deadline::after(100ms));
       EXPECT_FALSE(ran);
       if (!ran) {
         EXPECT_EQ(ran.error().code, ErrorCode::timeout);
@@ -361,8 +361,8 @@ TEST_F(PythonContextTest, CallerThatGoesAway_LeavesTheContextUsable) {
     }
     // A deadline of the caller's own does the same.
     CellRequest request = cell("x = 2\nwhile True: pass");
-    OutputSink nobody;
-    auto late = co_await python.execute(std::move(request), std::move(nobody), Deadline::after(2s));
+    OutputSink no_sink;
+    auto late = co_await python.execute(std::move(request), std::move(no_sink), Deadline::after(2s));
     EXPECT_FALSE(late);
     const auto after = co_await run(python, "x");
     EXPECT_EQ(after.value, "2");
@@ -387,7 +387,7 @@ constexpr const char* stub_pyplot =
 TEST_F(PythonContextTest, Figures_AreSavedByShowAndAtTheCellsEnd) {
   with_python([](LiveSandbox& sandbox, PythonContext& python) -> Task<> {
     const auto none = co_await run(python, "import sys\n'matplotlib' in sys.modules");
-    EXPECT_EQ(none.value, "False") << "nobody imports it unasked";
+    EXPECT_EQ(none.value, "False") << "it is not imported unasked";
     auto files = sandbox.files();
     (void)co_await run(python, "import os; os.mkdir('matplotlib'); open('matplotlib/__init__.py', 'w').close()");
     auto written = co_await files.write("/workspace/matplotlib/pyplot.py", stub_pyplot);
@@ -448,7 +448,7 @@ TEST_F(PythonContextTest, ContextFromAZygote_StartsWithItsModulesImported) {
     const auto raised = co_await run(**one, "x / 0");
     EXPECT_THAT(raised.error->traceback, Not(HasSubstr("cloche")));
     PythonContextOptions unknown;
-    unknown.zygote = "nobody";
+    unknown.zygote = "unknown";
     auto none = co_await PythonContext::open(sandbox, std::move(unknown), Deadline::after(60s));
     EXPECT_FALSE(none);
     if (!none) {
@@ -470,8 +470,8 @@ TEST_F(PythonContextTest, ClosedContextAndLostSandbox_AreErrors) {
     co_await (*opened)->close();
     EXPECT_FALSE((*opened)->alive());
     CellRequest request = cell("1");
-    OutputSink nobody;
-    auto closed = co_await (*opened)->execute(std::move(request), std::move(nobody));
+    OutputSink no_sink;
+    auto closed = co_await (*opened)->execute(std::move(request), std::move(no_sink));
     EXPECT_FALSE(closed);
     nowhere.interpreter = "no-such-python";
     auto none = co_await PythonContext::open(sandbox, std::move(nowhere), Deadline::after(60s));
@@ -488,8 +488,8 @@ TEST_F(PythonContextTest, ClosedContextAndLostSandbox_AreErrors) {
     if (!living) co_return;
     sandbox.cut_off({ErrorCode::sandbox_lost, "cut by the test"});
     CellRequest more = cell("1");
-    OutputSink still_nobody;
-    auto lost = co_await (*living)->execute(std::move(more), std::move(still_nobody));
+    OutputSink still_no_sink;
+    auto lost = co_await (*living)->execute(std::move(more), std::move(still_no_sink));
     EXPECT_FALSE(lost);
     if (!lost) {
       EXPECT_EQ(lost.error().code, ErrorCode::sandbox_lost);

@@ -39,8 +39,8 @@ class ShellContextTest : public ContextFixture {
   }
 
   static Task<CommandResult> run(ShellContext& shell, CommandRequest request) {
-    OutputSink nobody;
-    auto ran = co_await shell.run(std::move(request), std::move(nobody), Deadline::after(60s));
+    OutputSink no_sink;
+    auto ran = co_await shell.run(std::move(request), std::move(no_sink), Deadline::after(60s));
     EXPECT_TRUE(ran) << ran.error().message;
     co_return ran ? std::move(*ran) : CommandResult{};
   }
@@ -346,8 +346,8 @@ TEST_F(ShellContextTest, CallsBesideEachOther_GoInOrder) {
     EXPECT_EQ(large.out, "200001\n");
     CommandRequest bad;
     bad.command = std::string("echo \0", 6);
-    OutputSink nobody;
-    auto refused = co_await shell.run(std::move(bad), std::move(nobody));
+    OutputSink no_sink;
+    auto refused = co_await shell.run(std::move(bad), std::move(no_sink));
     EXPECT_FALSE(refused);
   });
 }

@@ -82,8 +82,8 @@ async::Task<ShellResult> ManagedSandbox::run_command(std::string command,
   request.command = std::move(command);
   request.wall_limit = timeout.value_or(timeout_);
   const auto limit = request.wall_limit;
-  OutputSink nobody;
-  auto ran = co_await shell_.run(std::move(request), std::move(nobody));
+  OutputSink no_sink;
+  auto ran = co_await shell_.run(std::move(request), std::move(no_sink));
   auto ended = value_or_throw(std::move(ran));
   const bool timed_out = ended.ending == ContextEnding::timeout;
   ShellResult result = to_shell_result(std::move(ended));

@@ -11,8 +11,8 @@ Task<CellResult> run_cell(PythonContext& python, std::string code, std::chrono::
   CellRequest request;
   request.code = std::move(code);
   request.wall_limit = limit;
-  OutputSink nobody;
-  auto ran = co_await python.execute(std::move(request), std::move(nobody), Deadline::after(100s));
+  OutputSink no_sink;
+  auto ran = co_await python.execute(std::move(request), std::move(no_sink), Deadline::after(100s));
   EXPECT_TRUE(ran) << ran.error().message;
   co_return ran ? std::move(*ran) : CellResult{};
 }
@@ -21,8 +21,8 @@ Task<CommandResult> run_command(ShellContext& shell, std::string command, std::c
   CommandRequest request;
   request.command = std::move(command);
   request.wall_limit = limit;
-  OutputSink nobody;
-  auto ran = co_await shell.run(std::move(request), std::move(nobody), Deadline::after(100s));
+  OutputSink no_sink;
+  auto ran = co_await shell.run(std::move(request), std::move(no_sink), Deadline::after(100s));
   EXPECT_TRUE(ran) << ran.error().message;
   co_return ran ? std::move(*ran) : CommandResult{};
 }

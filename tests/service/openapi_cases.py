@@ -8,4 +8,4 @@ from waiting import eventually  # noqa: E402
 __all__ = ["NO_SESSION", "SESSION", "eventually"]
 
 SESSION = {"tenant": "default", "session": "s1"}
-NO_SESSION = {"tenant": "default", "session": "nobody"}
+NO_SESSION = {"tenant": "default", "session": "absent"}

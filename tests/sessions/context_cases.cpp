@@ -255,9 +255,9 @@ TEST_P(SessionContexts, CallsBesideEachOther_GoInOrderAndHaveTheirOwnArtifacts) 
     EXPECT_TRUE(told);
     EXPECT_EQ(heard, "heard\n");
     const auto impatient = [&]() -> Task<> {
-      OutputSink nobody;
+      OutputSink no_sink;
       ContextCall late = call("main", "python", "n.append(9)");
-      auto ran = co_await contexts.run(std::move(late), std::move(nobody), Deadline::after(100ms));
+      auto ran = co_await contexts.run(std::move(late), std::move(no_sink), Deadline::after(100ms));
       EXPECT_TRUE(!ran && ran.error().code == ErrorCode::timeout);
     };
     auto slow = co_await (python(contexts, "time.sleep(0.5); n") && impatient());

@@ -87,8 +87,8 @@ Task<Status> run_in_context(SessionUse& use) {
   call.context = "c";
   call.language = "python";
   call.code = "1 + 1";
-  OutputSink nobody;
-  auto ran = co_await contexts.run(std::move(call), std::move(nobody), soon());
+  OutputSink no_sink;
+  auto ran = co_await contexts.run(std::move(call), std::move(no_sink), soon());
   auto closed = co_await contexts.close("c");
   if (!ran) co_return fail(std::move(ran).error());
   co_return closed;

@@ -143,7 +143,7 @@ TEST_F(RunTableTest, Terminals_TakeRunsPlaces) {
   });
 }
 
-TEST_F(RunTableTest, RunThatNobodyReadsAnyMore_IsCalledOff) {
+TEST_F(RunTableTest, RunWithoutAReader_IsCalledOff) {
   run([](RunTable& runs, SessionUse& use) -> Task<> {
     RunsOptions options;
     options.unread_timeout = 30ms;
