@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "backend/oci/files.hpp"
-#include "backend/oci/runtime.hpp"
+#include "backend/oci/runtime/runtime.hpp"
 #include "backend/oci/testing/workbench.hpp"
 #include "support/missing.hpp"
 

@@ -9,9 +9,9 @@
 
 #include "backend/kernel/host_counters.hpp"
 #include "backend/oci/files.hpp"
-#include "backend/oci/probe.hpp"
 #include "backend/oci/record.hpp"
 #include "backend/oci/root/private_mounts.hpp"
+#include "backend/oci/runtime/probe.hpp"
 
 namespace cloche::oci {
 

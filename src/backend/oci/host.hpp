@@ -10,7 +10,7 @@
 #include "backend/oci/image/image_store.hpp"
 #include "backend/oci/oci_backend.hpp"
 #include "backend/oci/root/uid_ranges.hpp"
-#include "backend/oci/runtime.hpp"
+#include "backend/oci/runtime/runtime.hpp"
 #include "sandbox/unremoved.hpp"
 
 namespace cloche::oci {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/oci/command.hpp"
+#include "backend/oci/runtime/command.hpp"
 #include "bench/surroundings.hpp"
 
 namespace cloche::bench {

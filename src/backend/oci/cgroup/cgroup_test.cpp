@@ -7,8 +7,8 @@
 
 #include <thread>
 
-#include "backend/oci/command.hpp"
 #include "backend/oci/files.hpp"
+#include "backend/oci/runtime/command.hpp"
 #include "backend/oci/testing/workbench.hpp"
 #include "core/ids.hpp"
 #include "support/missing.hpp"

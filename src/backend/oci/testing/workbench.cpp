@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "backend/oci/files.hpp"
-#include "backend/oci/runtime.hpp"
+#include "backend/oci/runtime/runtime.hpp"
 #include "core/ids.hpp"
 
 namespace cloche::oci {

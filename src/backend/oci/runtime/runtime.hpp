@@ -14,8 +14,8 @@
 
 #include "backend/oci/bundle.hpp"
 #include "backend/oci/cgroup/cgroup.hpp"
-#include "backend/oci/command.hpp"
 #include "backend/oci/root/private_mounts.hpp"
+#include "backend/oci/runtime/command.hpp"
 #include "core/deadline.hpp"
 #include "core/result.hpp"
 #include "sandbox/kernel.hpp"

@@ -1,4 +1,4 @@
-#include "backend/oci/command.hpp"
+#include "backend/oci/runtime/command.hpp"
 
 #include <gmock/gmock.h>
 

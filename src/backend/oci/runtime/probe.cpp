@@ -1,4 +1,4 @@
-#include "backend/oci/probe.hpp"
+#include "backend/oci/runtime/probe.hpp"
 
 #include <poll.h>
 #include <sys/stat.h>

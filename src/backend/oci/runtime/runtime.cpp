@@ -1,4 +1,4 @@
-#include "backend/oci/runtime.hpp"
+#include "backend/oci/runtime/runtime.hpp"
 
 #include <algorithm>
 #include <charconv>
