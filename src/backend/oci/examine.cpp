@@ -56,7 +56,7 @@ Finding examine_swap() {
 
 Finding examine_user_namespaces() {
   const auto most = read_file("/proc/sys/user/max_user_namespaces");
-  const bool usable = path_exists("/proc/self/ns/user") && (!most || std::atoll(most->c_str()) > 0);
+  const bool usable = path_exists("/proc/self/ns/user") && (!most || std::strtoll(most->c_str(), nullptr, 10) > 0);
   if (usable) return {"user namespaces", Level::good, "available", {}};
   return {"user namespaces", Level::missing, "the kernel does not support or allow them",
           "sysctl -w user.max_user_namespaces=28633"};
@@ -98,7 +98,8 @@ Finding examine_removals(const Host& host) {
   for (const std::string& owner : list_directory(host.options().run_dir).value_or(std::vector<std::string>{})) {
     const std::string sandboxes = host.options().run_dir + "/" + owner + "/sandboxes";
     for (const std::string& id : list_directory(sandboxes).value_or(std::vector<std::string>{})) {
-      const std::string file = sandboxes + "/" + id + "/sandbox.json";
+      std::string file = sandboxes;
+      file.append("/").append(id).append("/sandbox.json");
       const auto record = read_record(file);
       struct stat about = {};
       if (!record || record->state != SandboxRecord::State::destroying || ::stat(file.c_str(), &about) != 0) continue;

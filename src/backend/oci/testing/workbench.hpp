@@ -3,6 +3,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <boost/asio/co_spawn.hpp>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>
