@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "core/signals.hpp"
 #include "process/borrowed_clone.hpp"
 #include "process/child.hpp"
 #include "process/descriptors.hpp"
@@ -92,15 +93,6 @@ CLOCHE_IN_CHILD const char* end_with_parent(int failure_pipe) {
   return nullptr;
 }
 
-CLOCHE_IN_CHILD void reset_signals() {
-  struct sigaction by_default = {};
-  by_default.sa_handler = SIG_DFL;
-  for (int signal = 1; signal < NSIG; ++signal) ::sigaction(signal, &by_default, nullptr);
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
-}
-
 // Everything until the program; returns what failed.
 CLOCHE_IN_CHILD const char* become_program(const Plan& plan, int& failure_pipe) {
   const Spec& spec = *plan.spec;
@@ -121,7 +113,7 @@ CLOCHE_IN_CHILD const char* become_program(const Plan& plan, int& failure_pipe) 
     if (const char* failed = end_with_parent(failure_pipe)) return failed;
   }
   if (plan.directory != nullptr && ::chdir(plan.directory) != 0) return "enter the directory";
-  reset_signals();
+  reset_all_signals();
   ::execve(plan.program, plan.arguments, plan.environment);
   return "execute";
 }

@@ -15,6 +15,7 @@
 
 #include "agent/identity.hpp"
 #include "agent/link/descriptors.hpp"
+#include "core/signals.hpp"
 
 namespace cloche::agent {
 
@@ -113,14 +114,7 @@ void become_program(const wire::ExecRequest& request, const ProgramFds& fds, int
   if (::chdir(request.cwd.empty() ? "/" : request.cwd.c_str()) != 0)
     report_failure(report, "enter the work directory", errno);
 
-  // A clean slate of signals: none blocked, none ignored.
-  struct sigaction plain{};
-  plain.sa_handler = SIG_DFL;
-  for (int number = 1; number < NSIG; ++number) ::sigaction(number, &plain, nullptr);
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
-
+  reset_all_signals();
   const int error = exec_searching(request);
   report_failure(report, ("execute " + request.argv.front()).c_str(), error);
 }
