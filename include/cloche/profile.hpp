@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cloche/limits.hpp"
+#include "cloche/network.hpp"
 #include "cloche/script.hpp"
 #include "cloche/spec.hpp"
 #include "cloche/visibility.hpp"
@@ -63,6 +64,7 @@ struct Profile {
   /// The environment of every program that runs in a lease. It is not part of the sandbox's own configuration.
   std::map<std::string, std::string> env;
   std::vector<std::string> secrets;  ///< The names of the secrets; see ManagerOptions::secrets.
+  NetworkPolicy network;             ///< What programs can reach, unless a claim replaces it.
 };
 
 /// What a claim binds to a warm sandbox. All of it is removed when the sandbox is returned.
@@ -74,6 +76,7 @@ struct ClaimOptions {
   /// Names of secrets in addition to those of the profile. Each is set as a variable with its name.
   std::vector<std::string> secrets;
   LimitOverrides limits;                     ///< Limits that replace those of the profile.
+  std::optional<NetworkPolicy> network;      ///< Replaces that of the profile.
   std::string work_dir;                      ///< The directory in which programs start. It is created if necessary.
   std::map<std::string, std::string> files;  ///< Files to write: paths relative to the work directory, and contents.
 };

@@ -21,7 +21,10 @@ std::string fingerprint_of(const Profile& profile) {
   // Each text with its length in front, so that no two lists read the same.
   const auto text = [](const std::string& s) { return fmt::format("{}:{};", s.size(), s); };
   std::string all = text(spec.image) + text(spec.runtime) + text(spec.work_dir) + text(spec.hostname);
-  all += fmt::format("{},{},{};", spec.uid.value_or(0), spec.gid, static_cast<int>(spec.network));
+  all += fmt::format("{},{},{};", spec.uid.value_or(0), spec.gid, static_cast<int>(spec.egress));
+  all += fmt::format("{},{},{},{};", static_cast<int>(spec.workspace), spec.disk_size.count, spec.gpus.all,
+                     spec.gpus.count);
+  for (const std::string& id : spec.gpus.ids) all += text(id);
   all += fmt::format("{},{},{},{},{},{},{},{};", limits.memory.count, limits.cpus, limits.pids, limits.file_size.count,
                      limits.open_files, limits.work_dir.count, limits.tmp_dir.count, limits.shm_dir.count);
   for (const Mount& mount : spec.mounts) {

@@ -17,7 +17,7 @@ std::string guarded_things(const Profile& profile) {
   };
   add(!profile.secrets.empty(), "secrets");
   add(!profile.sandbox.mounts.empty(), "mounts");
-  add(profile.sandbox.network != Network::none, "a network");
+  add(profile.network.mode != Network::none, "a network");
   return things;
 }
 

@@ -64,7 +64,6 @@ void read_sandbox(Section& section, SandboxSpec& spec, LimitOverrides& limits_se
   if (section.has("uid")) section.whole("uid", spec.uid.emplace(usual_uid), {1, 65533});
   section.whole("gid", spec.gid, {1, 65533});
   section.text("hostname", spec.hostname);
-  section.choice("network", spec.network, {{"none", Network::none}});
   section.section("limits", [&](Section& limits) { read_limits(limits, spec.limits, limits_set); });
   section.list("mounts", [&](Section& mount) { read_mount(mount, spec); });
   read_labels(section, spec);
@@ -140,6 +139,7 @@ Profile read_profile(const std::string& name, Section& section, const ProfileDef
   } else {
     section.refuse("pool", finished.error().message);
   }
+  section.choice("network", profile.network.mode, {{"none", Network::none}});
   read_interpreters(section, profile);
   read_environment(section, profile);
   section.check(validate(profile.sandbox));
