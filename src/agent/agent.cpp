@@ -123,6 +123,8 @@ class Agent {
         CLOCHE_TRY(const auto zygote, wire::decode<wire::ZygoteRequest>(request));
         return zygotes_.open_start(link_, id, zygote);
       }
+      case wire::RequestKind::egress:
+      case wire::RequestKind::egress_take: break;
     }
     return fail(ErrorCode::unsupported, "this agent does not support requests of kind " + std::to_string(*kind));
   }

@@ -50,6 +50,9 @@ class Enclosure {
   // How much memory is in use, where reading that is a matter of microseconds.
   virtual std::optional<MemoryUse> memory_use() { return std::nullopt; }
 
+  // Whether connections of programs to any address arrive at the agent's ports; see wire/egress_messages.hpp.
+  virtual bool has_transparent_egress() const { return false; }
+
   // Ends all that runs inside and removes every trace: processes, mounts, cgroups, directories, uid range. Idempotent.
   // Not cancellable; bounded by the deadline, after which what is left is named in the error and is found by `recover`.
   virtual Task<Status> destroy(Deadline deadline) = 0;

@@ -52,23 +52,6 @@ std::vector<std::string> kept_paths(const SandboxSpec& spec) {
 
 }  // namespace
 
-Task<Result<std::string>> TcpConnection::read(Deadline deadline) {
-  while (!ended_) {
-    auto event = co_await stream_->next(deadline);
-    if (!event) co_return fail(std::move(event).error());
-    if (auto* data = std::get_if<StreamData>(&*event)) co_return std::move(data->bytes);
-    ended_ = std::holds_alternative<StreamEof>(*event) || std::holds_alternative<StreamClosed>(*event);
-  }
-  co_return std::string();
-}
-
-Task<Status> TcpConnection::write(std::string bytes, Deadline deadline) {
-  auto sent = co_await stream_->send_data(wire::lane::in, std::move(bytes), deadline);
-  co_return sent;
-}
-
-void TcpConnection::finish() { stream_->send_eof(wire::lane::in); }
-
 LiveSandbox::LiveSandbox(const Executor& executor, std::shared_ptr<Enclosure> enclosure,
                          std::unique_ptr<AgentLink> link)
     : enclosure_(std::move(enclosure)),
@@ -211,6 +194,13 @@ Task<Result<std::unique_ptr<TcpConnection>>> LiveSandbox::connect(std::uint16_t 
     co_return fail(ErrorCode::protocol, "the sandbox's agent did not confirm the connection");
   }
   co_return std::make_unique<TcpConnection>(std::move(*stream));
+}
+
+Task<Result<std::unique_ptr<EgressListener>>> LiveSandbox::open_egress(EgressListenSpec spec, Deadline deadline) {
+  if (spec.transparent && !has_transparent_egress())
+    co_return fail(ErrorCode::unsupported, "open egress: this sandbox cannot redirect connections of programs");
+  auto opened = co_await EgressListener::open(*link_, spec, deadline);
+  co_return opened;
 }
 
 Task<Status> LiveSandbox::start_zygote(std::string name, std::string interpreter, std::vector<std::string> imports,

@@ -9,8 +9,10 @@
 #include "core/async/task.hpp"
 #include "sandbox/agent_link.hpp"
 #include "sandbox/backend.hpp"
+#include "sandbox/egress_listener.hpp"
 #include "sandbox/exec.hpp"
 #include "sandbox/files.hpp"
+#include "sandbox/tcp_connection.hpp"
 
 namespace cloche {
 
@@ -26,22 +28,6 @@ struct BackgroundEntry {
 struct ResetReport {
   std::uint32_t killed = 0;
   std::uint64_t removed = 0;
-};
-
-// A connection to a port of the sandbox's loopback.
-class TcpConnection {
- public:
-  explicit TcpConnection(std::unique_ptr<AgentStream> stream) : stream_(std::move(stream)) {}
-
-  // Some bytes; empty at the end.
-  Task<Result<std::string>> read(Deadline deadline = Deadline::never());
-  Task<Status> write(std::string bytes, Deadline deadline = Deadline::never());
-  // No more bytes will be written.
-  void finish();
-
- private:
-  std::unique_ptr<AgentStream> stream_;
-  bool ended_ = false;
 };
 
 // The destructor does not destroy the sandbox but leaves it to `recover`. See destroy().
@@ -88,7 +74,16 @@ class LiveSandbox {
 
   Files files() { return Files(*link_, uid_of(spec()), spec().gid); }
 
+  // To a port of the sandbox's loopback.
   Task<Result<std::unique_ptr<TcpConnection>>> connect(std::uint16_t port, Deadline deadline = Deadline::never());
+
+  // Lets the agent accept connections of programs to the outside, which the caller then takes or refuses. One listener
+  // at a time: already_exists. already_exists also if a program listens on one of the ports. unsupported for an agent
+  // that is too old, and for a transparent listener in a sandbox that is not prepared for one. It must be closed before
+  // reset(), which otherwise fails.
+  Task<Result<std::unique_ptr<EgressListener>>> open_egress(EgressListenSpec spec, Deadline deadline);
+  // Whether connections of programs that use no proxy can be offered. See SandboxSpec::egress.
+  bool has_transparent_egress() const { return enclosure_->has_transparent_egress(); }
 
   // Starts a Python interpreter that has these modules imported; runs are forked from it (ExecSpec::zygote).
   Task<Status> start_zygote(std::string name, std::string interpreter, std::vector<std::string> imports,

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "wire/channel_messages.hpp"
+#include "wire/egress_messages.hpp"
 #include "wire/exec_messages.hpp"
 #include "wire/file_messages.hpp"
 
@@ -44,6 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try_as_each<ExecRequest, ExecStarted, ExecEnded, ExecSignal, ExecResize, ExecListRequest, ExecList,
               ExecAttachRequest>(fields);
   try_as_each<TcpRequest, TcpConnected, ResetRequest, ResetReport, ZygoteRequest>(fields);
+  try_as_each<EgressRequest, EgressListening, EgressOffer, EgressRefuse, EgressTakeRequest>(fields);
   try_as_each<FileRequest, FileReply>(fields);
   // The kind itself may be anything too.
   (void)kind_of(fields);

@@ -1,0 +1,86 @@
+// Messages about connections that programs open to the outside: the agent accepts them on the sandbox's loopback, the
+// server takes them one by one.
+//
+// All streams are opened by the server. The egress stream says what was accepted; a stream of its own then carries each
+// connection that the server takes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "wire/codec.hpp"
+#include "wire/requests.hpp"
+
+namespace cloche::wire {
+
+// The ports of a sandbox's loopback. The rules that redirect connections name the last two, so they are fixed when the
+// sandbox is created.
+constexpr std::uint16_t usual_proxy_port = 3128;
+constexpr std::uint16_t transparent_port = 3129;
+constexpr std::uint16_t name_server_port = 3153;
+
+// Offers that are neither taken nor refused. An agent that has so many accepts no further connection.
+constexpr std::size_t max_egress_offers = 256;
+// Connections of one sandbox in all.
+constexpr std::size_t max_egress_connections = 1024;
+// The longest name of a host, as in the domain name system.
+constexpr std::size_t max_egress_host = 255;
+
+// Listens for connections of programs until the stream ends. The agent sends EgressListening, then an EgressOffer for
+// each connection that it has accepted. When the stream ends, the listeners are closed and all connections are reset.
+struct EgressRequest {
+  static constexpr auto kind = RequestKind::egress;
+  static constexpr const char* name = "egress";
+  std::uint32_t proxy_port = 0;
+  bool transparent = false;  // also on the ports of redirected connections and of the name server
+};
+template <class Fields>
+void fields(Fields& f, EgressRequest& m) {
+  f(1, m.proxy_port);
+  f(2, m.transparent);
+}
+
+struct EgressListening {
+  static constexpr auto kind = MessageKind::egress_listening;
+  static constexpr const char* name = "egress_listening";
+};
+template <class Fields>
+void fields(Fields&, EgressListening&) {}
+
+struct EgressOffer {
+  static constexpr auto kind = MessageKind::egress_offer;
+  static constexpr const char* name = "egress_offer";
+  std::uint64_t id = 0;    // never used twice in a sandbox
+  std::string host;        // the name or address that the program meant; empty: it will say so on the stream
+  std::uint32_t port = 0;  // 0 where the host is empty
+};
+template <class Fields>
+void fields(Fields& f, EgressOffer& m) {
+  f(1, m.id);
+  f(2, m.host);
+  f(3, m.port);
+}
+
+// Resets a connection that was offered.
+struct EgressRefuse {
+  static constexpr auto kind = MessageKind::egress_refuse;
+  static constexpr const char* name = "egress_refuse";
+  std::uint64_t id = 0;
+};
+template <class Fields>
+void fields(Fields& f, EgressRefuse& m) {
+  f(1, m.id);
+}
+
+// Opens a stream for a connection that was offered: lane in is sent to the program, lane out comes from it.
+struct EgressTakeRequest {
+  static constexpr auto kind = RequestKind::egress_take;
+  static constexpr const char* name = "egress_take";
+  std::uint64_t id = 0;
+};
+template <class Fields>
+void fields(Fields& f, EgressTakeRequest& m) {
+  f(1, m.id);
+}
+
+}  // namespace cloche::wire
