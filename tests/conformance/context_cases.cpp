@@ -37,6 +37,7 @@ Task<std::unique_ptr<PythonContext>> open_python(LiveSandbox& sandbox) {
 Task<std::unique_ptr<ShellContext>> open_shell(LiveSandbox& sandbox, ShellContextOptions::Shell kind) {
   ShellContextOptions options;
   options.shell = kind;
+  options.grace = 30s;  // not what is tested: each command here ends at the first try, on a busy machine late
   auto opened = co_await ShellContext::open(sandbox, std::move(options), Deadline::after(60s));
   EXPECT_TRUE(opened) << opened.error().message;
   co_return opened ? std::move(*opened) : nullptr;

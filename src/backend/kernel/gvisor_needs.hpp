@@ -25,7 +25,7 @@ constexpr std::uint32_t gvisor_host_tasks(std::uint32_t pids, std::uint32_t shar
 
 // For a backend that guards memory; without a guard the limit is the sandbox's own.
 constexpr Bytes gvisor_host_memory(Bytes memory) {
-  return Bytes{memory.count + mib(64).count + std::min(memory.count / 4, mib(256).count)};
+  return Bytes{memory.count + mib(64).count + std::min(memory.count / 2, mib(512).count)};
 }
 
 }  // namespace cloche

@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (destination->name.empty() != destination->address.has_value()) std::abort();
     // A name must not be an address for anyone else.
     if (Address::parse(destination->name)) std::abort();
-    Policy policy{.network = Network::internet, .allow = {}, .deny = {}};
+    Policy policy{.network = cloche::Network::internet, .allow = {}, .deny = {}};
     if (destination->address &&
         !decide_address(policy, *destination, *destination->address, Carriage::opaque).allowed &&
         reserved_use(*destination->address) == nullptr) {
