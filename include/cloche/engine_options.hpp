@@ -7,10 +7,22 @@
 #include <string>
 #include <vector>
 
+#include "cloche/bytes.hpp"
+
 namespace cloche {
 
 /// What creates sandboxes: an OCI runtime without a daemon, or a Docker engine.
 enum class BackendKind { oci, docker };
+
+/// The disks of sandboxes whose workspace is WorkspaceKind::disk.
+struct DiskOptions {
+  std::string dir;               ///< Directory on the file system that stores the disks. Empty: `state_dir`/disks.
+  Bytes max_size = mib(16'384);  ///< The limit of SandboxSpec::disk_size.
+  /// The limit of the sizes of all disks of this engine together. Zero: half the size of the file system of `dir`.
+  Bytes max_total;
+  /// Whether a disk's whole size is allocated when it is created. Otherwise it is allocated as programs write.
+  bool preallocate = false;
+};
 
 /// The directories and the identity of an engine.
 struct EngineOptions {
@@ -25,6 +37,8 @@ struct EngineOptions {
   /// oci: paths of runtimes by name. A known name (crun, runc, runsc) is then not searched in PATH. Any other name adds
   /// a runtime that specs can use; its kind is detected from its `--version`.
   std::map<std::string, std::string> runtimes;
+
+  DiskOptions disk;  ///< Disks of sandboxes.
 
   /// docker: address of the engine. Empty: DOCKER_HOST, DOCKER_TLS_VERIFY and DOCKER_CERT_PATH, or else the usual
   /// socket.
