@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cloche/egress.hpp"
 #include "cloche/engine_options.hpp"
 #include "cloche/profile.hpp"
 
@@ -27,6 +28,7 @@ struct ManagerOptions {
   std::string name_prefix = "cloche";          ///< Sandboxes are named {prefix}-{profile}-{pool8}-{seq4}.
   /// All secrets by name. The environment is not used: to use an environment variable as a secret, put its value here.
   std::map<std::string, std::string> secrets;
+  EgressOptions egress;  ///< Connections of programs to the outside.
   /// How many sandboxes of all pools may be created, and how many removed, at the same time.
   std::uint32_t max_making = 4;
   std::uint32_t max_removing = 4;      ///< See max_making.

@@ -12,7 +12,9 @@
 namespace cloche::auth {
 
 // Things that a request can name, and that have owners.
-enum class Resource { profile, secret, language };
+enum class Resource { profile, secret, language, rule_set, network };
+// The one resource of kind `network`: a network that a request describes, in place of the profile's.
+inline constexpr std::string_view own_network = "own";
 
 class AccessTable {
  public:
@@ -24,6 +26,8 @@ class AccessTable {
 
   void set(Resource resource, std::string name, AccessList list);
   bool allows(Resource resource, std::string_view name, std::string_view tenant) const;
+  // Whether callers are the program that embeds the library.
+  bool is_trusting() const { return trusting_; }
   // True when no tenant is kept from it.
   bool is_open(Resource resource, std::string_view name) const;
 
@@ -34,7 +38,7 @@ class AccessTable {
   const AccessList* find(Resource resource, std::string_view name) const;
 
   bool trusting_ = false;
-  std::array<Lists, 3> lists_;  // by Resource
+  std::array<Lists, 5> lists_;  // by Resource
 };
 
 }  // namespace cloche::auth

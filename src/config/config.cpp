@@ -5,12 +5,14 @@
 
 #include "config/autograder.hpp"
 #include "config/host_file.hpp"
+#include "config/sections/egress_section.hpp"
 #include "config/sections/limits_section.hpp"
 #include "config/sections/profile_section.hpp"
 #include "config/sections/secrets_section.hpp"
 #include "config/sections/server_section.hpp"
 #include "config/sections/service_sections.hpp"
 #include "config/sections/tenants_section.hpp"
+#include "egress/policy/choice.hpp"
 #include "sandbox/backend_traits.hpp"
 #include "sandbox/spec.hpp"
 
@@ -77,9 +79,23 @@ void read_manager(Section& top, const Environment& environment, Config& config) 
     config.access.secrets = std::move(secrets.tenants);
     config.holds_secrets = secrets.given_by_value;
   });
+  top.section("egress", [&](Section& section) {
+    Egress egress = read_egress(section, environment);
+    options.egress = std::move(egress.options);
+    config.access.rule_sets = std::move(egress.rule_sets);
+    config.access.network = std::move(egress.choose);
+    config.holds_secrets = config.holds_secrets || egress.holds_secrets;
+  });
   top.whole("max_making", options.max_making, {1, most_at_once});
   top.whole("max_removing", options.max_removing, {1, most_at_once});
   top.duration("drain_timeout", options.drain_timeout, {0ms, 24h});
+}
+
+void check_network(Section& section, const Profile& profile, const EgressOptions& options) {
+  const auto sets = egress::to_rule_sets(options);
+  if (!sets) return;  // reported where they are
+  const auto policy = egress::policy_of(profile.network, *sets, egress::Rights::of_operator());
+  if (!policy) section.refuse("network", policy.error().message);
 }
 
 void read_profiles(Section& top, const Environment& environment, Config& config) {
@@ -90,6 +106,7 @@ void read_profiles(Section& top, const Environment& environment, Config& config)
   top.section("limits", [&](Section& section) { read_limits(section, defaults.limits, defaults.limits_set); });
   top.sections("profiles", [&](const std::string& name, Section& section) {
     options.profiles.push_back(read_profile(name, section, defaults));
+    check_network(section, options.profiles.back(), options.egress);
     if (auto tenants = read_tenants(section)) config.access.profiles.insert_or_assign(name, std::move(*tenants));
   });
 }

@@ -75,7 +75,8 @@ const BadConfig bad_types[] = {
      "profiles.python.pool.idle_timeout (line 4): must be a duration from 0s to 8784h, in seconds or with a unit, such "
      "as 500ms, 10s, 5m or 2h, not `5 minutes`"},
     {"Choice", pool("reuse: always"), "profiles.python.pool.reuse (line 4): must be one of reset, never, not `always`"},
-    {"Network", profile("network: host"), "profiles.python.network (line 3): must be none, not `host`"},
+    {"Network", profile("network: host"),
+     "profiles.python.network (line 3): must be one of none, allow-list, internet, not `host`"},
     {"EnvList", profile("env: [A=1]"), "profiles.python.env (line 3): must be a map of keys to values, not a list"},
     {"EnvNothing", profile("env: {A: }"), "profiles.python.env.A (line 3): must be a string, not nothing"},
     {"SecretsMap", profile("secrets: {A: x}"), "profiles.python.secrets (line 3): must be a list of strings"},

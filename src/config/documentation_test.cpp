@@ -45,6 +45,17 @@ TEST(Documentation, ExampleOfAService_IsRead) {
   EXPECT_EQ(config->server.quotas.named.size(), 1U);
 }
 
+TEST(Documentation, ExampleOfEgress_IsRead) {
+  const std::string text = example("### Egress");
+  ASSERT_FALSE(text.empty());
+  const auto config = parse_config(text, "cloche.yml", {{"HTTPS_PROXY", "http://proxy.internal:3128"}});
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->manager.egress.rules.size(), 3U);
+  EXPECT_EQ(config->manager.profiles.at(0).network.mode, Network::allow_list);
+  EXPECT_TRUE(config->access.network.allows("research"));
+  EXPECT_EQ(config->manager.egress.upstream_proxy, "http://proxy.internal:3128");
+}
+
 TEST(Documentation, ExampleOfTheAutograder_IsRead) {
   const std::string text = example("### The autograder's file");
   ASSERT_FALSE(text.empty());
@@ -58,14 +69,32 @@ TEST(Documentation, ExampleOfTheAutograder_IsRead) {
 TEST(Documentation, EveryKey_IsInIt) {
   const std::string text = documentation();
   int keys = 0;
-  for (const std::string wrong :
-       {"zzzzzzzzzz: 1", "docker: {zzzzzzzzzz: 1}", "pool: {zzzzzzzzzz: 1}", "limits: {zzzzzzzzzz: 1}",
-        "profiles: {a: {zzzzzzzzzz: 1}}", "profiles: {a: {mounts: [{zzzzzzzzzz: 1, source: /a, target: /b}]}}",
-        "profiles: {a: {zygotes: [{zzzzzzzzzz: 1}]}}", "server: {zzzzzzzzzz: 1}", "server: {tls: {zzzzzzzzzz: 1}}",
-        "server: {jwt: {zzzzzzzzzz: 1}}", "server: {quotas: {zzzzzzzzzz: 1}}",
-        "server: {quotas: {requests: {zzzzzzzzzz: 1}}}", "server: {limits: {zzzzzzzzzz: 1}}",
-        "secrets: {A: {zzzzzzzzzz: 1, env: X}}", "sessions: {zzzzzzzzzz: 1}", "sessions: {max_limits: {zzzzzzzzzz: 1}}",
-        "sessions: {artifacts: {zzzzzzzzzz: 1}}", "log: {zzzzzzzzzz: 1}"}) {
+  for (const std::string wrong : {"zzzzzzzzzz: 1",
+                                  "docker: {zzzzzzzzzz: 1}",
+                                  "pool: {zzzzzzzzzz: 1}",
+                                  "limits: {zzzzzzzzzz: 1}",
+                                  "profiles: {a: {zzzzzzzzzz: 1}}",
+                                  "profiles: {a: {mounts: [{zzzzzzzzzz: 1, source: /a, target: /b}]}}",
+                                  "profiles: {a: {zygotes: [{zzzzzzzzzz: 1}]}}",
+                                  "server: {zzzzzzzzzz: 1}",
+                                  "server: {tls: {zzzzzzzzzz: 1}}",
+                                  "server: {jwt: {zzzzzzzzzz: 1}}",
+                                  "server: {quotas: {zzzzzzzzzz: 1}}",
+                                  "server: {quotas: {requests: {zzzzzzzzzz: 1}}}",
+                                  "server: {limits: {zzzzzzzzzz: 1}}",
+                                  "secrets: {A: {zzzzzzzzzz: 1, env: X}}",
+                                  "sessions: {zzzzzzzzzz: 1}",
+                                  "sessions: {max_limits: {zzzzzzzzzz: 1}}",
+                                  "sessions: {artifacts: {zzzzzzzzzz: 1}}",
+                                  "log: {zzzzzzzzzz: 1}",
+                                  "profiles: {a: {network: {zzzzzzzzzz: 1}}}",
+                                  "egress: {zzzzzzzzzz: 1}",
+                                  "egress: {rules: {a: {zzzzzzzzzz: 1}}}",
+                                  "egress: {rules: {a: {allow: [{zzzzzzzzzz: 1, host: a.net}]}}}",
+                                  "egress: {rules: {a: {allow: [{host: a.net, secret: {zzzzzzzzzz: 1}}]}}}",
+                                  "egress: {choose: {zzzzzzzzzz: 1}}",
+                                  "egress: {secrets: {A: {zzzzzzzzzz: 1, env: X}}}",
+                                  "egress: {upstream_proxy: {zzzzzzzzzz: 1, env: X}}"}) {
     const auto config = parse_config(wrong, "c", {});
     ASSERT_FALSE(config);
     const std::string intro = "known keys: ";

@@ -204,13 +204,19 @@ void Section::sections(std::string_view key, const NamedReader& read) {
   });
 }
 
-void Section::list(std::string_view key, const Reader& read) {
+void Section::list(std::string_view key, const Reader& read) { list(key, nullptr, read); }
+
+void Section::list(std::string_view key, const TextReader& text, const Reader& read) {
   const YamlNode* found = find(key);
   if (!found) return;
   if (found->kind == YamlNode::Kind::null) return;
   if (found->kind != YamlNode::Kind::list) return expected(key, "a list", *found);
   for (std::size_t i = 0; i < found->items.size(); ++i) {
     const YamlNode& item = found->items[i];
+    if (text && item.kind == YamlNode::Kind::scalar) {
+      text(item.text);
+      continue;
+    }
     Section below(errors_, item, path_of(key) + "[" + std::to_string(i) + "]", item.line);
     if (item.kind != YamlNode::Kind::map) {
       if (item.kind == YamlNode::Kind::null) below.refuse("must be a map of keys to values, not nothing");

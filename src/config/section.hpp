@@ -65,6 +65,7 @@ class Section {
  public:
   using Reader = std::function<void(Section&)>;
   using NamedReader = std::function<void(const std::string& name, Section&)>;
+  using TextReader = std::function<void(const std::string&)>;
   using Test = std::function<bool(std::string_view)>;
 
   // The whole of a document, or a part of it. Unlike the sections handed to readers, it needs its finish() called.
@@ -110,6 +111,8 @@ class Section {
   void sections(std::string_view key, const NamedReader& read);
   // A list of maps.
   void list(std::string_view key, const Reader& read);
+  // A list of texts and maps.
+  void list(std::string_view key, const TextReader& text, const Reader& read);
 
   // The unread value of this key.
   std::optional<Part> part(std::string_view key);

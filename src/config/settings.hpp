@@ -57,8 +57,10 @@ struct SessionSettings {
 
 // Who may use what, where a configuration says so.
 struct AccessSettings {
-  auth::AccessTable::Lists secrets;   // that a request may name
-  auth::AccessTable::Lists profiles;  // in place of what holds for a profile that lists no tenants
+  auth::AccessTable::Lists secrets;    // that a request may name
+  auth::AccessTable::Lists profiles;   // in place of what holds for a profile that lists no tenants
+  auth::AccessTable::Lists rule_sets;  // that a request may name
+  auth::AccessList network;            // who may choose one in place of the profile's
 };
 
 enum class LogForm { automatic, text, json };

@@ -60,6 +60,11 @@ Result<pool::Tenancy> owners_of(const config::Config& config, const std::vector<
     const auto said = config.access.secrets.find(name);
     table.set(Resource::secret, name, said == config.access.secrets.end() ? AccessList() : said->second);
   }
+  for (const auto& [name, rules] : config.manager.egress.rules) {
+    const auto said = config.access.rule_sets.find(name);
+    table.set(Resource::rule_set, name, said == config.access.rule_sets.end() ? AccessList() : said->second);
+  }
+  table.set(Resource::network, std::string(auth::own_network), config.access.network);
   for (const auto& [name, language] : languages.all()) {
     table.set(Resource::language, name, owners_of_language(table, language, languages, profiles));
   }

@@ -1,4 +1,5 @@
-// Owners: who may use which profile, secret and language of a service, as its configuration says it.
+// Owners: who may use which profile, secret, rule set and language of a service, and choose a network, as its
+// configuration says it.
 #pragma once
 
 #include <vector>
@@ -14,9 +15,9 @@ namespace cloche::server {
 bool is_guarded(const Profile& profile);
 
 // A profile without such things is for every tenant unless it lists some. One that has them must say whom it is for:
-// `invalid_argument` says what to write. A secret can be named by the tenants that it lists alone. A language that
-// Cloche ships is for every tenant, one that the configuration adds for those who may use a profile of it. `profiles`
-// are all there are, those that Cloche makes itself included.
+// `invalid_argument` says what to write. A secret and a rule set can be named by the tenants that they list alone. A
+// language that Cloche ships is for every tenant, one that the configuration adds for those who may use a profile of
+// it. `profiles` are all there are, those that Cloche makes itself included.
 Result<pool::Tenancy> owners_of(const config::Config& config, const std::vector<Profile>& profiles,
                                 const LanguageRegistry& languages);
 

@@ -51,6 +51,8 @@ Task<Status> show(const pool::Manager& pools, Call& call) {
   json::object answer;
   answer["profiles"] = profiles_of(pools);
   answer["secrets"] = lists_of(pools.access(), Resource::secret);
+  answer["rule_sets"] = lists_of(pools.access(), Resource::rule_set);
+  answer["networks"] = lists_of(pools.access(), Resource::network);
   answer["languages"] = lists_of(pools.access(), Resource::language);
   co_return co_await http::respond_json(call.exchange, 200, answer);
 }

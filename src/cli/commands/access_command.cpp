@@ -1,4 +1,5 @@
-// `cloche access`: which tenants may use which profile, secret and language of a running service.
+// `cloche access`: which tenants may use which profile, secret, rule set and language of a running service, and choose
+// a network.
 #include <unistd.h>
 
 #include "cli/client/run_client.hpp"
@@ -30,8 +31,11 @@ std::string tenants_of(const json::object& entry) {
 
 Table access_table(const json::value& answer) {
   Table table({{"KIND"}, {"NAME"}, {"TENANTS"}, {"SECRETS"}, {"MOUNTS"}});
-  for (const auto& [kind, list] :
-       {std::pair("profile", "profiles"), {"secret", "secrets"}, {"language", "languages"}}) {
+  for (const auto& [kind, list] : {std::pair("profile", "profiles"),
+                                   {"secret", "secrets"},
+                                   {"rule set", "rule_sets"},
+                                   {"network", "networks"},
+                                   {"language", "languages"}}) {
     for (const json::object& entry : json::objects(json::find(answer, list))) {
       table.add({std::string(kind), json::text(entry, "name"), tenants_of(entry), words_in(entry, "secrets"),
                  words_in(entry, "mounts")});
@@ -52,7 +56,8 @@ Task<Result<int>> show_access(Service& service, Form form) {
 
 void add_access_command(CLI::App& app, Action& chosen) {
   auto flags = std::make_shared<AccessFlags>();
-  auto* command = app.add_subcommand("access", "Show which tenants may use which profile, secret and language");
+  auto* command =
+      app.add_subcommand("access", "Show which tenants may use which profile, secret, rule set and language");
   command->add_flag("--json", flags->json, "Print JSON");
   flags->server.add_to(*command);
   command->callback([flags, &chosen] {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "config/sections/limits_section.hpp"
+#include "config/sections/network_section.hpp"
 #include "config/text.hpp"
 #include "sandbox/spec.hpp"
 
@@ -139,7 +140,7 @@ Profile read_profile(const std::string& name, Section& section, const ProfileDef
   } else {
     section.refuse("pool", finished.error().message);
   }
-  section.choice("network", profile.network.mode, {{"none", Network::none}});
+  read_network(section, profile.network);
   read_interpreters(section, profile);
   read_environment(section, profile);
   section.check(validate(profile.sandbox));

@@ -12,7 +12,9 @@ namespace {
 
 constexpr Bytes largest_secret = kib(64);
 
-Result<std::string> from_file(const std::string& path) {
+}  // namespace
+
+Result<std::string> read_secret_file(const std::string& path) {
   if (!is_clean_absolute_path(path)) {
     return fail(ErrorCode::invalid_argument,
                 "must be an absolute path without '..', '.' or empty parts, not " + shown(path));
@@ -32,6 +34,8 @@ Result<std::string> from_file(const std::string& path) {
   return std::move(file.content);
 }
 
+namespace {
+
 void read_place(Section& section, const std::map<std::string, std::string>& environment, std::string& value) {
   std::string variable, path;
   section.text("env", variable);
@@ -47,7 +51,7 @@ void read_place(Section& section, const std::map<std::string, std::string>& envi
     value = found->second;
     return;
   }
-  auto content = from_file(path);
+  auto content = read_secret_file(path);
   if (!content) return section.refuse("file", content.error().message);
   value = std::move(*content);
 }

@@ -7,6 +7,7 @@
 
 #include "auth/access_table.hpp"
 #include "config/section.hpp"
+#include "core/result.hpp"
 
 namespace cloche::config {
 
@@ -15,6 +16,9 @@ struct Secrets {
   auth::AccessTable::Lists tenants;  // of those that list some: who may name them
   bool given_by_value = false;       // at least one is in the configuration itself
 };
+
+// The content of a file that only its owner and its group can read, without a line end at its end.
+Result<std::string> read_secret_file(const std::string& path);
 
 Secrets read_secrets(Section& section, const std::map<std::string, std::string>& environment);
 
