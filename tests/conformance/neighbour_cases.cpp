@@ -274,8 +274,9 @@ CONFORMANCE(BuffersOfConnections_AreLimited) {
   }
   SandboxSpec wanted = spec();
   wanted.limits.memory = mib(64);
-  in_sandbox(wanted, [](LiveSandbox& sandbox) -> Task<> {
+  in_sandbox(wanted, [is_v2](LiveSandbox& sandbox) -> Task<> {
     const auto ran = co_await run_python(sandbox, fills_buffers);
+    if (is_v2 && ran.outcome.ending == Ending::memory_limit) co_return;  // there they count as memory
     const int sent = std::atoi(ran.out.c_str());
     EXPECT_GT(sent, 0) << ran.err;
     EXPECT_LT(sent, 96);
