@@ -1,21 +1,13 @@
 #include "backend/oci/root/uid_ranges.hpp"
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <charconv>
 #include <optional>
 
-#include "backend/oci/files.hpp"
 #include "core/ids.hpp"
 
 namespace cloche::oci {
 
 namespace {
-
-std::string owner_line(const std::string& instance, const std::string& sandbox) {
-  return instance + " " + sandbox + "\n";
-}
 
 std::optional<std::uint32_t> slot_of(std::string_view name) {
   std::uint32_t slot = 0;
@@ -34,40 +26,21 @@ std::uint32_t random_slot() {
 }  // namespace
 
 UidRanges::UidRanges(std::string directory, std::string instance)
-    : directory_(std::move(directory)), instance_(std::move(instance)) {}
+    : files_(std::move(directory), instance), instance_(std::move(instance)) {}
 
 Result<UidRange> UidRanges::claim(const std::string& sandbox) const {
-  CLOCHE_CHECK(make_directory(directory_, 0700));
-  const std::string draft = directory_ + "/.claim-" + random_hex(8);
-  CLOCHE_CHECK(write_file(draft, owner_line(instance_, sandbox), 0600));
-  // Starting anywhere, two who claim at once rarely try the same; link() lets only one of them have it.
+  // Starting anywhere, two who claim at once rarely try the same.
   const std::uint32_t start = random_slot();
-  Result<UidRange> claimed =
-      fail(ErrorCode::limit_reached,
-           "all " + std::to_string(UidRange::slots) + " uid ranges of this host are in use (" + directory_ + ")");
-  for (std::uint32_t i = 0; i < UidRange::slots; ++i) {
-    const UidRange range{(start + i) % UidRange::slots};
-    if (::link(draft.c_str(), (directory_ + "/" + std::to_string(range.slot)).c_str()) == 0) {
-      claimed = range;
-      break;
-    }
-    if (errno != EEXIST) {
-      claimed = fail_errno("claim a uid range in " + directory_);
-      break;
-    }
-  }
-  ::unlink(draft.c_str());
-  return claimed;
+  const auto slot_at = [start](std::size_t i) { return (start + static_cast<std::uint32_t>(i)) % UidRange::slots; };
+  CLOCHE_TRY(const auto claimed,
+             files_.claim_first(UidRange::slots, [&](std::size_t i) { return std::to_string(slot_at(i)); }, sandbox));
+  if (claimed) return UidRange{slot_at(*claimed)};
+  return fail(ErrorCode::limit_reached, "all " + std::to_string(UidRange::slots) +
+                                            " uid ranges of this host are in use (" + files_.directory() + ")");
 }
 
 Status UidRanges::release(UidRange range, const std::string& sandbox) const {
-  const std::string path = directory_ + "/" + std::to_string(range.slot);
-  const auto owner = read_file(path);
-  if (!owner && owner.error().code == ErrorCode::not_found) return {};
-  if (!owner) return fail(owner.error());
-  if (*owner != owner_line(instance_, sandbox)) return {};
-  if (::unlink(path.c_str()) != 0 && errno != ENOENT) return fail_errno("release uid range " + path);
-  return {};
+  return files_.release(std::to_string(range.slot), sandbox);
 }
 
 Result<std::vector<UidRanges::Claim>> UidRanges::claims() const {
@@ -81,34 +54,18 @@ Result<std::vector<UidRanges::Claim>> UidRanges::claims() const {
 
 Result<std::vector<UidRanges::OwnedClaim>> UidRanges::all_claims() const {
   std::vector<OwnedClaim> all;
-  const auto names = list_directory(directory_);
-  if (!names && names.error().code == ErrorCode::not_found) return all;
-  if (!names) return fail(names.error());
-  for (const std::string& name : *names) {
-    const auto line = read_file(directory_ + "/" + name);
-    const auto space = line ? line->find(' ') : std::string::npos;
-    if (space == std::string::npos) continue;
-    const std::string owner = line->substr(0, space);
-    const auto slot = slot_of(name);
-    if (!slot) {
-      // A draft of ours that a crash left behind.
-      if (owner == instance_) ::unlink((directory_ + "/" + name).c_str());
-      continue;
+  CLOCHE_TRY(auto claims, files_.all());
+  for (ClaimFiles::Claim& each : claims) {
+    if (const auto slot = slot_of(each.name)) {
+      all.push_back({std::move(each.owner), {UidRange{*slot}, std::move(each.holder)}});
     }
-    std::string sandbox = line->substr(space + 1);
-    if (!sandbox.empty() && sandbox.back() == '\n') sandbox.pop_back();
-    all.push_back({owner, {UidRange{*slot}, std::move(sandbox)}});
   }
   return all;
 }
 
 Result<std::uint32_t> UidRanges::taken() const {
-  const auto names = list_directory(directory_);
-  if (!names && names.error().code == ErrorCode::not_found) return 0;
-  if (!names) return fail(names.error());
-  std::uint32_t count = 0;
-  for (const std::string& name : *names) count += slot_of(name) ? 1 : 0;
-  return count;
+  CLOCHE_TRY(const auto all, all_claims());
+  return static_cast<std::uint32_t>(all.size());
 }
 
 }  // namespace cloche::oci

@@ -1,13 +1,14 @@
 // UidRanges: every sandbox has 65,536 uids and gids of the host that no other sandbox on this host has.
 //
 // A claim is a file named by its slot in one directory for the whole host, so that instances and processes that know
-// nothing of each other do not meet. It appears with its content, or not at all.
+// nothing of each other do not meet.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "core/claim_files.hpp"
 #include "core/result.hpp"
 
 namespace cloche::oci {
@@ -49,7 +50,7 @@ class UidRanges {
   Result<std::uint32_t> taken() const;
 
  private:
-  std::string directory_;
+  ClaimFiles files_;
   std::string instance_;
 };
 
