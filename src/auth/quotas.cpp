@@ -24,7 +24,7 @@ struct Counted {
   std::optional<std::uint32_t> QuotaLimits::* most;
   seconds retry_after;
 };
-constexpr std::array<Counted, 8> all_counted{{
+constexpr std::array<Counted, 9> all_counted{{
     {Quota::sessions, &TenantUse::sessions, &QuotaLimits::sessions, seconds{5}},
     {Quota::runs, &TenantUse::runs, &QuotaLimits::runs, seconds{1}},
     {Quota::contexts, &TenantUse::contexts, &QuotaLimits::contexts, seconds{5}},
@@ -33,6 +33,7 @@ constexpr std::array<Counted, 8> all_counted{{
     {Quota::streams, &TenantUse::streams, &QuotaLimits::streams, seconds{5}},
     {Quota::connections, &TenantUse::connections, &QuotaLimits::connections, seconds{1}},
     {Quota::files, &TenantUse::files, &QuotaLimits::files, seconds{1}},
+    {Quota::egress_connections, &TenantUse::egress_connections, &QuotaLimits::egress_connections, seconds{1}},
 }};
 
 const Counted& counted(Quota quota) { return *std::ranges::find(all_counted, quota, &Counted::quota); }
@@ -51,9 +52,9 @@ std::unexpected<OverQuota> too_many_tenants() {
   return std::unexpected(over(Quota::tenants, seconds{5}, "too many tenants are using this server"));
 }
 
-Status check_limits(const QuotaLimits& limits) {
-  if (!limits.requests) return {};
-  const Rate& rate = *limits.requests;
+Status check_rate(const std::optional<Rate>& given) {
+  if (!given) return {};
+  const Rate& rate = *given;
   // Written so that a NaN is refused.
   if (!(rate.per_second >= 0.001 && rate.per_second <= 1e6)) {
     return fail(ErrorCode::invalid_argument, "requests per second must be from 0.001 to 1000000");
@@ -62,6 +63,11 @@ Status check_limits(const QuotaLimits& limits) {
     return fail(ErrorCode::invalid_argument, "burst must be from 1 to 1000000 requests");
   }
   return {};
+}
+
+Status check_limits(const QuotaLimits& limits) {
+  CLOCHE_CHECK(check_rate(limits.requests));
+  return check_rate(limits.egress_requests);
 }
 
 }  // namespace
@@ -88,6 +94,9 @@ std::string_view to_string(Quota quota) {
     case Quota::streams: return "streams";
     case Quota::connections: return "connections";
     case Quota::files: return "files";
+    case Quota::egress_connections: return "egress connections";
+    case Quota::egress_bytes: return "egress bytes";
+    case Quota::egress_requests: return "egress requests";
     case Quota::tenants: return "tenants";
   }
   return "";
@@ -128,7 +137,7 @@ void Quotas::forget_rested(SteadyTime now) {
   swept_ = now;
   std::erase_if(tenants_, [&](const auto& entry) {
     const TenantUse& use = *entry.second;
-    return holds_nothing(use) && use.next_due <= now;
+    return holds_nothing(use) && use.next_due <= now && use.next_egress_due <= now && use.bytes_due <= now;
   });
 }
 
@@ -144,21 +153,49 @@ std::shared_ptr<TenantUse> Quotas::entry(const std::string& tenant) {
 
 // A token bucket, kept as one moment instead of a level: each request moves `next_due` by an interval, and it may be
 // ahead of now by as many intervals as the bucket has tokens. Whole nanoseconds do not drift.
-WithinQuota<> Quotas::admit_request(const Principal& principal) {
-  const std::optional<Rate>& rate = limits_of(principal.tenant).requests;
+WithinQuota<> Quotas::admit(const std::string& tenant, Quota quota, const std::optional<Rate>& rate,
+                            SteadyTime TenantUse::* next_due) {
   if (!rate) return {};
-  const auto use = entry(principal.tenant);
+  const auto use = entry(tenant);
   if (!use) return too_many_tenants();
   const SteadyTime now = clock_();
   const nanoseconds interval = interval_of(*rate);
-  const SteadyTime due = std::max(use->next_due, now);
+  const SteadyTime due = std::max((*use).*next_due, now);
   const SteadyTime earliest = due - interval * (rate->burst - 1);
   if (earliest > now) {
-    return std::unexpected(over(Quota::requests, std::chrono::ceil<seconds>(earliest - now),
-                                "quota reached: the tenant's request rate; retry later"));
+    return std::unexpected(
+        over(quota, std::chrono::ceil<seconds>(earliest - now),
+             "quota reached: the tenant's rate of " + std::string(to_string(quota)) + "; retry later"));
   }
-  use->next_due = due + interval;
+  (*use).*next_due = due + interval;
   return {};
+}
+
+WithinQuota<> Quotas::admit_request(const Principal& principal) {
+  return admit(principal.tenant, Quota::requests, limits_of(principal.tenant).requests, &TenantUse::next_due);
+}
+
+WithinQuota<> Quotas::admit_egress_request(const AuthorizedTenant& tenant) {
+  return admit(tenant.name(), Quota::egress_requests, limits_of(tenant.name()).egress_requests,
+               &TenantUse::next_egress_due);
+}
+
+// The same bucket, which holds a minute's bytes.
+WithinQuota<> Quotas::count_egress_bytes(const AuthorizedTenant& tenant, std::uint64_t bytes) {
+  constexpr nanoseconds window = std::chrono::minutes(1);
+  const std::optional<std::uint64_t>& most = limits_of(tenant.name()).egress_bytes;
+  if (!most) return {};
+  const auto use = entry(tenant.name());
+  if (!use) return too_many_tenants();
+  const SteadyTime now = clock_();
+  // One piece of data never costs more than a long while, whatever the limit is.
+  const double share =
+      std::min(static_cast<double>(bytes) / static_cast<double>(std::max<std::uint64_t>(*most, 1)), 60.0);
+  use->bytes_due = std::max(use->bytes_due, now) + nanoseconds(static_cast<std::int64_t>(share * window.count()));
+  if (*most > 0 && use->bytes_due - now <= window) return {};
+  return std::unexpected(over(Quota::egress_bytes, std::chrono::ceil<seconds>(use->bytes_due - now - window),
+                              "quota reached: the tenant's " + std::to_string(*most) +
+                                  " bytes of connections to the outside in a minute; retry later"));
 }
 
 WithinQuota<QuotaTicket> Quotas::take(const AuthorizedTenant& tenant, Quota quota) {

@@ -34,6 +34,9 @@ struct QuotaLimits {
   std::optional<std::uint32_t> connections = 256;  // into sandboxes, through the proxy
   std::optional<std::uint32_t> files = 256;        // file operations under way or waiting for their turn
   std::optional<Rate> requests;
+  std::optional<std::uint32_t> egress_connections = 1024;  // of programs, to the outside
+  std::optional<std::uint64_t> egress_bytes;               // of these connections, both ways, in a minute
+  std::optional<Rate> egress_requests;                     // of programs that the server reads
 };
 
 struct QuotaOptions {
@@ -44,7 +47,21 @@ struct QuotaOptions {
 
 Status check_quotas(const QuotaOptions& options);
 
-enum class Quota { requests, sessions, runs, contexts, leases, calls, streams, connections, files, tenants };
+enum class Quota {
+  requests,
+  sessions,
+  runs,
+  contexts,
+  leases,
+  calls,
+  streams,
+  connections,
+  files,
+  egress_connections,
+  egress_bytes,
+  egress_requests,
+  tenants
+};
 std::string_view to_string(Quota quota);
 
 struct OverQuota {
@@ -67,7 +84,10 @@ struct TenantUse {
   std::uint32_t streams = 0;
   std::uint32_t connections = 0;
   std::uint32_t files = 0;
-  SteadyTime next_due;  // when the next request would be due if they came evenly; at rest, in the past
+  std::uint32_t egress_connections = 0;
+  SteadyTime next_egress_due;  // of the next request of a program, as next_due
+  SteadyTime bytes_due;        // when the bytes so far would be due if they came evenly
+  SteadyTime next_due;         // when the next request would be due if they came evenly; at rest, in the past
 };
 
 // A counted place; it is released by the destructor. It may outlive the Quotas.
@@ -97,7 +117,12 @@ class Quotas {
 
   // Counts one request of the caller's tenant.
   WithinQuota<> admit_request(const Principal& principal);
-  // One thing more of the tenant that it is for. `quota` is one that is counted: neither requests nor tenants.
+  // One request of a program to the outside.
+  WithinQuota<> admit_egress_request(const AuthorizedTenant& tenant);
+  // Bytes of a program that were carried. They count in any case; over the limit no more may follow for a while.
+  WithinQuota<> count_egress_bytes(const AuthorizedTenant& tenant, std::uint64_t bytes);
+  // One thing more of the tenant that it is for. `quota` is one that is counted: neither requests nor bytes nor
+  // tenants.
   WithinQuota<QuotaTicket> take(const AuthorizedTenant& tenant, Quota quota);
   WithinQuota<QuotaTicket> begin_run(const AuthorizedTenant& tenant) { return take(tenant, Quota::runs); }
   WithinQuota<QuotaTicket> open_session(const AuthorizedTenant& tenant) { return take(tenant, Quota::sessions); }
@@ -117,6 +142,8 @@ class Quotas {
   // nullptr when too many tenants are remembered, none of which can be forgotten.
   std::shared_ptr<TenantUse> entry(const std::string& tenant);
   void forget_rested(SteadyTime now);
+  WithinQuota<> admit(const std::string& tenant, Quota quota, const std::optional<Rate>& rate,
+                      SteadyTime TenantUse::* next_due);
 
   QuotaOptions options_;
   SteadyClock clock_;

@@ -44,6 +44,58 @@ TEST_F(QuotasTest, BurstThenRate_IsWhatIsAdmitted) {
   EXPECT_EQ(admitted(quotas, "a", 20), 5) << "rest does not pile up";
 }
 
+TEST_F(QuotasTest, EgressRequests_HaveARateOfTheirOwn) {
+  Quotas quotas = make({.limits = {.requests = Rate{.per_second = 1, .burst = 1},
+                                   .egress_requests = Rate{.per_second = 2, .burst = 2}}});
+  EXPECT_TRUE(quotas.admit_egress_request(tenant("a")));
+  EXPECT_TRUE(quotas.admit_egress_request(tenant("a")));
+  const auto refused = quotas.admit_egress_request(tenant("a"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().quota, Quota::egress_requests);
+  EXPECT_TRUE(quotas.admit_egress_request(tenant("b")));
+  EXPECT_EQ(admitted(quotas, "a", 2), 1);
+  clock.pass(500ms);
+  EXPECT_TRUE(quotas.admit_egress_request(tenant("a")));
+}
+
+TEST_F(QuotasTest, EgressBytes_AreLimitedByTheMinute) {
+  Quotas quotas = make({.limits = {.egress_bytes = 6000}});
+  EXPECT_TRUE(quotas.count_egress_bytes(tenant("a"), 6000));
+  EXPECT_TRUE(quotas.count_egress_bytes(tenant("a"), 0));
+  const auto refused = quotas.count_egress_bytes(tenant("a"), 100);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().quota, Quota::egress_bytes);
+  EXPECT_EQ(refused.error().retry_after, 1s);
+  EXPECT_FALSE(quotas.count_egress_bytes(tenant("a"), 0)) << "until a second has passed";
+  EXPECT_TRUE(quotas.count_egress_bytes(tenant("b"), 100));
+  clock.pass(1s);
+  EXPECT_TRUE(quotas.count_egress_bytes(tenant("a"), 0));
+  clock.pass(2min);
+  EXPECT_TRUE(quotas.count_egress_bytes(tenant("a"), 6000)) << "rest does not pile up";
+  EXPECT_FALSE(quotas.count_egress_bytes(tenant("a"), 1));
+}
+
+TEST_F(QuotasTest, EgressBytesOfZero_AllowNone) {
+  Quotas quotas = make({.limits = {.egress_bytes = 0}});
+  EXPECT_FALSE(quotas.count_egress_bytes(tenant("a"), 0));
+}
+
+TEST_F(QuotasTest, HugeCountOfEgressBytes_DoesNotOverflow) {
+  Quotas quotas = make({.limits = {.egress_bytes = 1}});
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(quotas.count_egress_bytes(tenant("a"), UINT64_MAX));
+  clock.pass(4h);
+  EXPECT_TRUE(quotas.count_egress_bytes(tenant("a"), 0));
+}
+
+TEST_F(QuotasTest, EgressConnections_AreCounted) {
+  Quotas quotas = make({.limits = {.egress_connections = 1}});
+  auto first = quotas.take(tenant("a"), Quota::egress_connections);
+  EXPECT_TRUE(first);
+  EXPECT_FALSE(quotas.take(tenant("a"), Quota::egress_connections));
+  first->give_back();
+  EXPECT_TRUE(quotas.take(tenant("a"), Quota::egress_connections));
+}
+
 TEST_F(QuotasTest, SteadyStream_GetsItsRateExactlyOverTheLongRun) {
   Quotas quotas = make({.limits = {.requests = Rate{.per_second = 8, .burst = 3}}});
   int count = 0;

@@ -49,6 +49,20 @@ void read_most(Section& section, std::string_view key, std::optional<std::uint32
   if (section.has(key)) most = value;
 }
 
+void read_rate(Section& section, std::string_view key, std::optional<auth::Rate>& read) {
+  section.section(key, [&](Section& below) {
+    auth::Rate& rate = read.emplace();
+    below.real("per_second", rate.per_second);
+    // Without an explicit burst, the requests of one second may come at once.
+    rate.burst = static_cast<std::uint32_t>(std::clamp(rate.per_second, 1.0, 1e6));
+    below.whole("burst", rate.burst, {1, 1'000'000});
+    if (!below.has("per_second")) return below.refuse("per_second is required");
+    auth::QuotaOptions alone;
+    alone.limits.requests = rate;
+    below.check(auth::check_quotas(alone));
+  });
+}
+
 void read_quota(Section& section, auth::QuotaLimits& limits) {
   read_most(section, "sessions", limits.sessions);
   read_most(section, "runs", limits.runs);
@@ -58,17 +72,12 @@ void read_quota(Section& section, auth::QuotaLimits& limits) {
   read_most(section, "streams", limits.streams);
   read_most(section, "connections", limits.connections);
   read_most(section, "files", limits.files);
-  section.section("requests", [&](Section& below) {
-    auth::Rate& rate = limits.requests.emplace();
-    below.real("per_second", rate.per_second);
-    // Without an explicit burst, the requests of one second may come at once.
-    rate.burst = static_cast<std::uint32_t>(std::clamp(rate.per_second, 1.0, 1e6));
-    below.whole("burst", rate.burst, {1, 1'000'000});
-    if (!below.has("per_second")) return below.refuse("per_second is required");
-    auth::QuotaOptions alone;
-    alone.limits = limits;
-    below.check(auth::check_quotas(alone));
-  });
+  read_most(section, "egress_connections", limits.egress_connections);
+  Bytes egress;
+  section.size("egress_bytes", egress);
+  if (section.has("egress_bytes")) limits.egress_bytes = egress.count;
+  read_rate(section, "requests", limits.requests);
+  read_rate(section, "egress_requests", limits.egress_requests);
 }
 
 void read_quotas(Section& section, auth::QuotaOptions& options, http::TenantBodies& bodies) {
