@@ -19,6 +19,11 @@ constexpr auto failure_counts_for = 5min;
 
 }  // namespace
 
+DiskOptions with_directory(DiskOptions options, const std::string& state_dir) {
+  if (options.dir.empty()) options.dir = state_dir + "/disks";
+  return options;
+}
+
 DiskStore::DiskStore(DiskOptions options)
     : options_(std::move(options)),
       images_(options_.dir,

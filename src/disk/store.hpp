@@ -19,11 +19,15 @@
 #include "disk/blank.hpp"
 #include "disk/file_system.hpp"
 #include "disk/ledger.hpp"
+#include "sandbox/spec.hpp"
 
 namespace cloche::disk {
 
 // The smallest disk.
-inline constexpr Bytes least_size = mib(8);
+inline constexpr Bytes least_size = least_disk;
+
+// The options with a directory: `disks` in the state directory if they name none.
+DiskOptions with_directory(DiskOptions options, const std::string& state_dir);
 
 // The directories of a disk.
 inline constexpr const char* work_directory = "work";

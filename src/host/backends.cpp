@@ -25,6 +25,7 @@ Result<std::unique_ptr<Backend>> make_oci(BackendParts parts) {
   oci.instance = parts.instance;
   oci.agent_path = std::move(parts.agent_path);
   oci.runtime_paths = parts.options.runtimes;
+  oci.disk = parts.options.disk;
   return create_oci_backend(std::move(parts.executor), parts.threads, std::move(oci));
 }
 

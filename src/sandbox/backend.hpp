@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,6 +39,12 @@ class Enclosure {
   virtual std::string runtime() const = 0;
   virtual Kernel kernel() const = 0;
   virtual Channel& channel() = 0;
+
+  // Variables of every program that its caller does not set, such as where the libraries of a GPU's driver are.
+  virtual std::map<std::string, std::string> environment() const { return {}; }
+
+  // After a reset that the agent calls clean: what only the outside can see of it, such as a GPU that is still open.
+  virtual Task<Status> check_reset() { co_return Status{}; }
 
   // Changes memory, cpus and pids of a living sandbox, all or none.
   virtual Task<Status> set_limits(const Limits& limits) = 0;

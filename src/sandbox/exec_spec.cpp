@@ -68,7 +68,7 @@ std::vector<std::string> environment(const ExecSpec& spec, const SandboxSpec& sa
   std::map<std::string, std::string> env{
       // The last is Cloche's own, for what the sandbox's root lacks: `python` where there is only `python3`.
       {"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/.cloche/bin"},
-      {"HOME", sandbox.work_dir},
+      {"HOME", home_of(sandbox)},
       {"USER", "sandbox"},
       {"LOGNAME", "sandbox"},
       {"LANG", "C.UTF-8"},

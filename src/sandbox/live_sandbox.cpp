@@ -44,6 +44,14 @@ Task<std::string> take_down(AgentLink& link, Enclosure& enclosure) {
   co_return out_of_memory ? " (its memory limit is too low for it to start)" : "";
 }
 
+// A caller's own variable stays; a list of directories is extended.
+void add_environment(std::map<std::string, std::string>& env, const std::map<std::string, std::string>& more) {
+  for (const auto& [name, value] : more) {
+    const auto [at, is_new] = env.emplace(name, value);
+    if (!is_new && name == "LD_LIBRARY_PATH") at->second += ":" + value;
+  }
+}
+
 std::vector<std::string> kept_paths(const SandboxSpec& spec) {
   std::vector<std::string> paths;
   for (const Mount& mount : spec.mounts) paths.push_back(mount.target);
@@ -104,6 +112,7 @@ Task<Result<std::unique_ptr<Exec>>> LiveSandbox::start(ExecSpec spec, Deadline d
 }
 
 Task<Result<std::unique_ptr<Exec>>> LiveSandbox::start(ExecSpec spec, StartExtras extras, Deadline deadline) {
+  add_environment(spec.env, enclosure_->environment());
   auto request = to_request(spec, enclosure_->spec(), limits_, kernel());
   if (!request) co_return fail(std::move(request).error());
   request->file = std::move(extras.file);
@@ -215,6 +224,7 @@ Task<Status> LiveSandbox::start_zygote(std::string name, std::string interpreter
   request.interpreter = std::move(interpreter);
   request.imports = std::move(imports);
   request.harness = std::move(harness);
+  for (const auto& [key, value] : enclosure_->environment()) request.env.push_back(key + "=" + value);
   auto stream = link_->open(wire::encode(request));
   if (!stream) co_return fail(std::move(stream).error());
   auto event = co_await (*stream)->next(deadline);
@@ -232,6 +242,8 @@ Task<Result<ResetReport>> LiveSandbox::reset(Deadline deadline) {
     co_return fail(ErrorCode::internal, "reset sandbox: not clean: " + report->leftovers.front() +
                                             (report->leftovers.size() > 1 ? " and more" : ""));
   }
+  auto checked = co_await enclosure_->check_reset();
+  if (!checked) co_return fail(std::move(checked).error().at("reset sandbox: not clean"));
   ResetReport result;
   result.killed = report->killed;
   result.removed = report->removed;

@@ -41,7 +41,15 @@ bool is_name(std::string_view text, std::size_t longest) {
          std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_' || c == '.'; });
 }
 
+constexpr std::string_view home_on_disk = "/home/sandbox";
+
 }  // namespace
+
+std::string home_of(const SandboxSpec& spec) {
+  const bool apart =
+      !is_at_or_below(spec.work_dir, home_on_disk) && !is_at_or_below(home_on_disk, spec.work_dir);
+  return spec.workspace == WorkspaceKind::disk && apart ? std::string(home_on_disk) : spec.work_dir;
+}
 
 Status validate(const SandboxSpec& spec) {
   CLOCHE_CHECK(validate(spec.limits));
@@ -76,6 +84,9 @@ Status validate(const SandboxSpec& spec) {
     }
     if (is_at_or_below(spec.work_dir, mount.target)) {
       return fail(ErrorCode::invalid_argument, "a mount at " + mount.target + " would hide the work directory");
+    }
+    if (is_at_or_below(home_of(spec), mount.target)) {
+      return fail(ErrorCode::invalid_argument, "a mount at " + mount.target + " would hide the home directory");
     }
   }
   if (spec.ready_timeout <= std::chrono::milliseconds::zero()) {

@@ -1,6 +1,7 @@
 // Specs that make sense.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "cloche/spec.hpp"
@@ -15,6 +16,13 @@ Status validate(const SandboxSpec& spec);
 // The user of a sandbox's programs.
 inline constexpr std::uint32_t usual_uid = 1000;
 inline std::uint32_t uid_of(const SandboxSpec& spec) { return spec.uid.value_or(usual_uid); }
+
+// The home directory of the programs. With a disk it is next to the work directory, so that what package managers and
+// compilers keep in it is not among the files of the work.
+std::string home_of(const SandboxSpec& spec);
+
+// The smallest SandboxSpec::disk_size.
+inline constexpr Bytes least_disk = mib(8);
 
 // True for an absolute path of plain components: no `..`, no `.`, no NUL, no doubled slashes.
 bool is_clean_absolute_path(std::string_view path);

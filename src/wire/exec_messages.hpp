@@ -309,6 +309,7 @@ struct ZygoteRequest {
   std::string interpreter;           // a Python 3 of the sandbox
   std::vector<std::string> imports;  // modules imported before the first fork
   std::string harness;               // source of a module; its function run() then gets every fork, in a script's place
+  std::vector<std::string> env;      // KEY=VALUE, in addition to the usual ones
 };
 template <class Fields>
 void fields(Fields& f, ZygoteRequest& m) {
@@ -316,6 +317,7 @@ void fields(Fields& f, ZygoteRequest& m) {
   f(2, m.interpreter);
   f(3, m.imports);
   f(4, m.harness);
+  f(5, m.env);
 }
 
 }  // namespace cloche::wire

@@ -125,8 +125,13 @@ Programs open_programs() {
   pointers.reserve(argv.size() + 1);
   for (auto& text : argv) pointers.push_back(text.data());
   pointers.push_back(nullptr);
-  const char* env[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "HOME=/", nullptr};
-  ::execvpe(request.interpreter.c_str(), pointers.data(), const_cast<char* const*>(env));
+  std::vector<std::string> entries{"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "HOME=/"};
+  entries.insert(entries.end(), request.env.begin(), request.env.end());
+  std::vector<char*> env;
+  env.reserve(entries.size() + 1);
+  for (auto& entry : entries) env.push_back(entry.data());
+  env.push_back(nullptr);
+  ::execvpe(request.interpreter.c_str(), pointers.data(), env.data());
   ::_exit(127);
 }
 

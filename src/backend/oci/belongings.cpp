@@ -60,6 +60,8 @@ Result<std::vector<Belonging>> find_belongings(const Host& host) {
   for (const auto& each : claims) {
     all.push_back({each.owner, "uid range", std::to_string(each.claim.range.slot) + " (" + each.claim.sandbox + ")"});
   }
+  CLOCHE_TRY(const auto lent, host.gpus().lending().all());
+  for (const auto& each : lent) all.push_back({each.owner, "GPU", each.name + " (" + each.holder + ")"});
   CLOCHE_CHECK(add_directories(host, all));
   return all;
 }
@@ -72,6 +74,8 @@ Status remove_belongings(Host& host, const CancelToken& token) {
   }
   CLOCHE_TRY(const auto claims, host.uids().claims());
   for (const auto& claim : claims) ids.insert(claim.sandbox);
+  CLOCHE_TRY(const auto borrowers, host.gpus().lending().borrowers());
+  ids.insert(borrowers.begin(), borrowers.end());
   CLOCHE_TRY(const auto mounts, mounts_below(host.instance_directory()));
   for (const std::string& mount : mounts) {
     if (::umount2(mount.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) != 0) return fail_errno("unmount " + mount);

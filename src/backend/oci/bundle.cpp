@@ -42,6 +42,36 @@ json::object bind(const BundleBind& bound) {
   return mount(bound.target, "bind", bound.source, std::move(options));
 }
 
+// A device of the host. The only mounts on which devices can be opened.
+json::object bind_device(const gpu::DeviceNode& node) {
+  return mount(node.target, "bind", node.source, strings({"bind", "rw", "nosuid", "noexec"}));
+}
+
+json::array listed_devices(const std::vector<gpu::DeviceNode>& nodes) {
+  constexpr int for_all = 0666;
+  json::array list;
+  for (const gpu::DeviceNode& node : nodes) {
+    list.push_back(json::object{{"path", node.target},
+                                {"type", "c"},
+                                {"major", node.major},
+                                {"minor", node.minor},
+                                {"fileMode", for_all},
+                                {"uid", 0},
+                                {"gid", 0}});
+  }
+  return list;
+}
+
+// For a runtime that insists on a list of its own.
+json::array device_access(const std::vector<gpu::DeviceNode>& nodes) {
+  json::array rules = {json::object{{"allow", false}, {"access", "rwm"}}};
+  for (const gpu::DeviceNode& node : nodes) {
+    rules.push_back(
+        json::object{{"allow", true}, {"type", "c"}, {"major", node.major}, {"minor", node.minor}, {"access", "rw"}});
+  }
+  return rules;
+}
+
 json::object process(const SandboxSpec& spec, const BundleParts& parts) {
   json::array arguments = strings({agent_target});
   for (const std::string& argument : parts.agent_arguments) arguments.emplace_back(argument);
@@ -86,9 +116,15 @@ json::array mounts(const SandboxSpec& spec, const BundleParts& parts) {
   list.push_back(tmpfs("/dev/shm", spec.limits.shm_dir, {"noexec", "mode=1777"}));
   list.push_back(mount("/dev/mqueue", "mqueue", "mqueue", strings({"nosuid", "noexec", "nodev"})));
   list.push_back(tmpfs("/tmp", spec.limits.tmp_dir, {"mode=1777"}));
-  list.push_back(tmpfs(spec.work_dir, spec.limits.work_dir,
-                       {"mode=0755", "uid=" + std::to_string(uid_of(spec)), "gid=" + std::to_string(spec.gid)}));
+  if (spec.workspace == WorkspaceKind::memory) {
+    list.push_back(tmpfs(spec.work_dir, spec.limits.work_dir,
+                         {"mode=0755", "uid=" + std::to_string(uid_of(spec)), "gid=" + std::to_string(spec.gid)}));
+  }
+  for (const BundleBind& bound : parts.disk) list.push_back(bind(bound));
   for (const BundleBind& bound : parts.mounts) list.push_back(bind(bound));
+  if (parts.devices_are == BundleParts::Devices::bound) {
+    for (const gpu::DeviceNode& node : parts.devices) list.push_back(bind_device(node));
+  }
   return list;
 }
 
@@ -110,6 +146,12 @@ json::object linux_part(const BundleParts& parts) {
       {"seccomp", seccomp_profile(parts.seccomp)},
   };
   if (!parts.cgroup_path.empty()) part["cgroupsPath"] = parts.cgroup_path;
+  if (!parts.devices.empty() && parts.devices_are == BundleParts::Devices::listed) {
+    part["devices"] = listed_devices(parts.devices);
+  }
+  if (!parts.devices.empty() && !parts.cgroup_path.empty()) {
+    part["resources"] = json::object{{"devices", device_access(parts.devices)}};
+  }
   return part;
 }
 

@@ -8,6 +8,7 @@
 #include "backend/kernel/seccomp.hpp"
 #include "backend/oci/root/root_plan.hpp"
 #include "backend/oci/root/uid_ranges.hpp"
+#include "gpu/gpu.hpp"
 #include "sandbox/spec.hpp"
 
 namespace cloche::oci {
@@ -24,10 +25,16 @@ struct BundleParts {
   std::string root;                          // the skeleton; the agent is in it
   std::vector<BundleBind> root_binds;        // the image's parts
   std::vector<BundleBind> mounts;            // the caller's
+  std::vector<BundleBind> disk;              // work and home directory, of WorkspaceKind::disk
   std::vector<std::string> agent_arguments;  // after its name
   UidRange uids;
-  std::string user_namespace;  // path of one that is made already; empty: the runtime makes it
-  std::string cgroup_path;     // empty: the runtime leaves cgroups alone
+  std::string user_namespace;            // path of one that is made already; empty: the runtime makes it
+  std::string cgroup_path;               // empty: the runtime leaves cgroups alone
+  std::vector<gpu::DeviceNode> devices;  // of GPUs
+  // In a user namespace no node can be made, so those of the host are bound. gVisor has its own for a device that is
+  // listed.
+  enum class Devices { bound, listed };
+  Devices devices_are = Devices::bound;
   SeccompDialect seccomp = SeccompDialect::linux_kernel;
   enum class ProcOptions { plain, hide_processes };
   // Hidden, a program sees only processes of its own user.

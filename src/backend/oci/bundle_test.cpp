@@ -117,6 +117,30 @@ TEST(Bundle, CgroupPath_IsThereOnlyForWhoNeedsIt) {
   EXPECT_EQ(make_bundle({}, given).at("linux").at("cgroupsPath").as_string(), "/cloche/i/s");
 }
 
+TEST(Bundle, GpusOfTheHost_AreBoundAndOnlyThey) {
+  auto given = parts();
+  given.devices = {{"/dev/nvidia1", "/dev/nvidia1", 195, 1}};
+  auto bundle = make_bundle({}, given);
+  EXPECT_EQ(options_at(bundle, "/dev/nvidia1"), R"(["bind","rw","nosuid","noexec"])");
+  EXPECT_FALSE(bundle.at("linux").as_object().contains("devices"));
+  EXPECT_FALSE(bundle.at("linux").as_object().contains("resources")) << "cgroups are Cloche's own";
+  given.cgroup_path = "/cloche/i/s";
+  bundle = make_bundle({}, given);
+  EXPECT_EQ(
+      json::serialize(bundle.at("linux").at("resources")),
+      R"({"devices":[{"allow":false,"access":"rwm"},{"allow":true,"type":"c","major":195,"minor":1,"access":"rw"}]})");
+}
+
+TEST(Bundle, GpusOnGvisor_AreListed) {
+  auto given = parts();
+  given.devices = {{"/dev/nvidia1", "/dev/nvidia1", 195, 1}};
+  given.devices_are = BundleParts::Devices::listed;
+  const auto bundle = make_bundle({}, given);
+  EXPECT_EQ(json::serialize(bundle.at("linux").at("devices")),
+            R"([{"path":"/dev/nvidia1","type":"c","major":195,"minor":1,"fileMode":438,"uid":0,"gid":0}])");
+  EXPECT_THROW(mount_at(bundle, "/dev/nvidia1"), std::out_of_range);
+}
+
 TEST(Seccomp, Profile_AllowsByNameAndRefusesTheRest) {
   const auto profile = seccomp_profile(SeccompDialect::linux_kernel);
   EXPECT_EQ(profile.at("defaultAction").as_string(), "SCMP_ACT_ERRNO");

@@ -73,6 +73,33 @@ Finding examine_uids(const Host& host) {
           "destroy sandboxes, or remove claims in " + host.options().uid_dir + " that no sandbox uses"};
 }
 
+// One for what is there, and one for each thing that keeps a GPU from being used.
+void examine_gpus(const Host& host, std::vector<Finding>& findings) {
+  const gpu::Inventory inventory = host.gpus().find();
+  for (const std::string& problem : inventory.problems) {
+    findings.push_back({"GPUs", Level::warning, problem, "see the detail; docs/gpu.md says what is searched where"});
+  }
+  if (inventory.gpus.empty()) {
+    if (inventory.problems.empty()) findings.push_back({"GPUs", Level::good, "this host has none", {}});
+    return;
+  }
+  const auto lent = host.gpus().lending().all();
+  if (!lent) {
+    findings.push_back({"GPUs", Level::warning, lent.error().message, "make " + host.options().gpu_dir + " writable"});
+    return;
+  }
+  std::string detail;
+  for (const gpu::Gpu& each : inventory.gpus) {
+    const bool is_lent = std::ranges::any_of(*lent, [&](const auto& claim) { return claim.name == each.key(); });
+    detail += (detail.empty() ? "" : ", ") + each.kind + "=" + each.name + (is_lent ? " (lent)" : "");
+  }
+  for (const gpu::Driver& driver : inventory.drivers) {
+    detail += "; " + std::to_string(driver.files.size()) + " files from " + driver.found_in;
+  }
+  for (const std::string& one : inventory.left_out) detail += "; not done: " + one;
+  findings.push_back({"GPUs", Level::good, std::move(detail), {}});
+}
+
 Finding examine_directory(const std::string& name, const std::string& path) {
   if (const Status made = make_directories(path, 0711); !made)
     return {name, Level::missing, made.error().message, "choose another " + name};
@@ -114,6 +141,28 @@ Finding examine_removals(const Host& host) {
           "and its log says what fails"};
 }
 
+// Does not only check: creates a small disk and writes to it.
+Finding examine_disks(Host& host, const CancelToken& token) {
+  disk::DiskStore& disks = host.disks();
+  const Status works = disks.probe_again(token);
+  if (!works)
+    return {"disks", Level::warning, works.error().message, "see the detail; without it, use workspace: memory"};
+  const auto room = disks.room();
+  if (!room) return {"disks", Level::warning, room.error().message, "set disk.dir"};
+  std::string detail = "file system images work (loop device, ext4); all together may have " + to_string(room->most) +
+                       ", " + disks.options().dir + " has " + to_string(room->available) + " free";
+  if (room->most <= room->available) return {"disks", Level::good, std::move(detail), {}};
+  return {"disks", Level::warning, std::move(detail),
+          "free some space, or set disk.max_total to less; otherwise writes to disks can fail with an I/O error"};
+}
+
+Finding examine_egress(Host& host) {
+  const Status probed = host.egress().probe();
+  if (probed) return {"egress", Level::good, "connections of programs that use no proxy can be redirected", {}};
+  return {"egress", Level::warning, probed.error().message + "; programs need the proxy variables",
+          "apt-get install nftables, and load the kernel's modules for nftables and connection tracking"};
+}
+
 Finding examine_agent(Host& host) {
   const auto copy = host.agent().ensure();
   if (copy) return {"agent", Level::good, host.options().agent_path, {}};
@@ -146,6 +195,9 @@ std::vector<Finding> examine_host(Host& host, const CancelToken& token) {
   findings.push_back(examine_directory("run_dir", host.options().run_dir));
   findings.push_back(examine_reach(host));
   findings.push_back(examine_uids(host));
+  examine_gpus(host, findings);
+  findings.push_back(examine_disks(host, token));
+  findings.push_back(examine_egress(host));
   findings.push_back(examine_agent(host));
   findings.push_back(examine_removals(host));
   std::string strongest;

@@ -21,10 +21,12 @@ Host::Host(OciOptions options)
       layout_(parse_cgroup_layout(read_file("/proc/self/mountinfo").value_or(""))),
       cgroups_(open_cgroups(layout_, options_.instance.value)),
       uids_(options_.uid_dir, options_.instance.value),
+      gpus_(options_.gpu_places, options_.gpu_dir, options_.instance.value),
       images_(options_.state_dir + "/images"),
       agent_(options_.state_dir + "/agent", options_.agent_path),
       runtimes_(options_.runtime_paths),
-      boot_(boot_id().value_or("")) {}
+      boot_(boot_id().value_or("")),
+      disks_(disk::with_directory(options_.disk, options_.state_dir)) {}
 
 SandboxFiles Host::files_of(const std::string& id) const {
   SandboxFiles files;
@@ -44,6 +46,7 @@ Status Host::make_shared_directories() const {
   CLOCHE_CHECK(make_directories(options_.state_dir, 0711));
   CLOCHE_CHECK(make_directories(options_.run_dir, 0711));
   CLOCHE_CHECK(make_directories(parent_of(options_.uid_dir), 0711));
+  CLOCHE_CHECK(make_directories(parent_of(options_.gpu_dir), 0711));
   return make_directory(stage_directory(), 0711);
 }
 

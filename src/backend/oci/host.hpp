@@ -7,10 +7,13 @@
 
 #include "backend/oci/agent_store.hpp"
 #include "backend/oci/cgroup/cgroup.hpp"
+#include "backend/oci/gpus.hpp"
 #include "backend/oci/image/image_store.hpp"
+#include "backend/oci/network/transparent_egress.hpp"
 #include "backend/oci/oci_backend.hpp"
 #include "backend/oci/root/uid_ranges.hpp"
 #include "backend/oci/runtime/runtime.hpp"
+#include "disk/store.hpp"
 #include "sandbox/unremoved.hpp"
 
 namespace cloche::oci {
@@ -48,6 +51,7 @@ class Host {
   // Unsupported, with what to do, where this host cannot limit.
   const Result<CgroupTree>& cgroups() const { return cgroups_; }
   const UidRanges& uids() const { return uids_; }
+  const HostGpus& gpus() const { return gpus_; }
   const ImageStore& images() const { return images_; }
   AgentStore& agent() { return agent_; }
   RuntimeCatalog& runtimes() { return runtimes_; }
@@ -55,18 +59,23 @@ class Host {
   // One probe at a time.
   std::mutex& probing() { return probing_; }
   UnremovedList& unremoved() { return unremoved_; }
+  TransparentEgress& egress() { return egress_; }
+  disk::DiskStore& disks() { return disks_; }
 
  private:
   OciOptions options_;
   CgroupLayout layout_;
   Result<CgroupTree> cgroups_;
   UidRanges uids_;
+  HostGpus gpus_;
   ImageStore images_;
   AgentStore agent_;
   RuntimeCatalog runtimes_;
   std::string boot_;
   std::mutex probing_;
   UnremovedList unremoved_;
+  TransparentEgress egress_;
+  disk::DiskStore disks_;
 };
 
 }  // namespace cloche::oci

@@ -31,11 +31,12 @@ Status validate_options(const OciOptions& options) {
                              c == '_' || c == '.';
                     });
   // These are files and directories of ours beside the instances'.
-  if (!good || instance == "uids" || instance == "stage" || instance == "probe.json") {
+  if (!good || instance == "uids" || instance == "gpus" || instance == "stage" || instance == "probe.json") {
     return fail(ErrorCode::invalid_argument,
                 "'" + instance + "' is not a valid instance id: letters, digits, '-', '_' and '.', at most 64");
   }
-  for (const auto* path : {&options.state_dir, &options.run_dir, &options.uid_dir, &options.agent_path}) {
+  for (const auto* path :
+       {&options.state_dir, &options.run_dir, &options.uid_dir, &options.gpu_dir, &options.agent_path}) {
     if (!is_clean_absolute_path(*path) || *path == "/" || !is_utf8(*path)) {
       return fail(ErrorCode::invalid_argument,
                   "'" + *path + "' is not an absolute path without '..', '.' or empty parts");

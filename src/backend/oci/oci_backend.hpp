@@ -7,7 +7,9 @@
 #include <memory>
 #include <string>
 
+#include "cloche/engine_options.hpp"
 #include "core/async/task.hpp"
+#include "gpu/places.hpp"
 #include "sandbox/backend.hpp"
 
 namespace cloche {
@@ -16,9 +18,12 @@ struct OciOptions {
   std::string state_dir = "/var/lib/cloche";  // images, root skeletons, copies of the agent: may be kept
   std::string run_dir = "/run/cloche";        // what lives: journals, named pipes; must be reachable by all users
   std::string uid_dir = "/run/cloche/uids";   // the uids in use: one directory for the whole host
+  std::string gpu_dir = "/run/cloche/gpus";   // the GPUs that are lent: one directory for the whole host
+  gpu::Places gpu_places;
   InstanceId instance;
   std::string agent_path;                            // the static agent program
   std::map<std::string, std::string> runtime_paths;  // by name; a name of no known kind adds a runtime
+  DiskOptions disk;                                  // without a directory: `disks` in state_dir
 };
 
 // invalid_argument for options that make no sense. What this host lacks is said by create() and by examine().

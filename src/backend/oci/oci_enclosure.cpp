@@ -27,6 +27,19 @@ class OciEnclosure final : public Enclosure {
     return traits == nullptr ? Kernel::shared : traits->kernel;
   }
   Channel& channel() override { return channel_; }
+  bool has_transparent_egress() const override { return record_.redirects; }
+
+  std::map<std::string, std::string> environment() const override { return record_.gpus.env; }
+
+  Task<Status> check_reset() override {
+    if (destroyed_) co_return fail(gone());
+    if (record_.gpus.empty()) co_return Status{};
+    auto work = [host = host_, id = record_.id.value, gpus = record_.gpus]() -> Status {
+      return prove_released(host->cgroups()->at(id), gpus);
+    };
+    Status proved = co_await run_blocking_to_the_end(pool_, std::move(work));
+    co_return proved;
+  }
 
   Task<Status> set_limits(const Limits& limits) override {
     SandboxRecord changed = record_;

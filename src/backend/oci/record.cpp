@@ -2,6 +2,7 @@
 
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
+#include <boost/json/value_from.hpp>
 #include <boost/json/value_to.hpp>
 
 #include "backend/oci/files.hpp"
@@ -61,6 +62,11 @@ json::object spec_to_json(const SandboxSpec& spec) {
           {"gid", spec.gid},
           {"hostname", spec.hostname},
           {"limits", limits_to_json(spec.limits)},
+          {"egress", spec.egress},
+          {"workspace", spec.workspace == WorkspaceKind::disk ? "disk" : "memory"},
+          {"disk_size", spec.disk_size.count},
+          {"gpus",
+           json::object{{"all", spec.gpus.all}, {"count", spec.gpus.count}, {"ids", json::value_from(spec.gpus.ids)}}},
           {"mounts", std::move(mounts)},
           {"labels", std::move(labels)},
           {"name", spec.name},
@@ -78,10 +84,21 @@ SandboxSpec spec_from_json(const json::object& object) {
   spec.gid = object.at("gid").to_number<std::uint32_t>();
   spec.hostname = text(object.at("hostname"));
   spec.limits = limits_from_json(object.at("limits").as_object());
+  if (const json::value* egress = object.if_contains("egress")) spec.egress = egress->as_bool();
+  // Records of older versions have none: all was in memory.
+  if (const json::value* workspace = object.if_contains("workspace")) {
+    spec.workspace = workspace->as_string() == "disk" ? WorkspaceKind::disk : WorkspaceKind::memory;
+    spec.disk_size = Bytes{object.at("disk_size").to_number<std::uint64_t>()};
+  }
   for (const json::value& mount : object.at("mounts").as_array()) {
     const auto& fields = mount.as_object();
     spec.mounts.push_back({text(fields.at("source")), text(fields.at("target")),
                            fields.at("read_only").as_bool() ? Access::read_only : Access::read_write});
+  }
+  if (const json::value* gpus = object.if_contains("gpus")) {
+    spec.gpus = {.all = gpus->at("all").as_bool(),
+                 .count = gpus->at("count").to_number<std::uint32_t>(),
+                 .ids = json::value_to<std::vector<std::string>>(gpus->at("ids"))};
   }
   for (const auto& label : object.at("labels").as_object()) spec.labels.emplace(label.key(), text(label.value()));
   spec.name = text(object.at("name"));
@@ -117,6 +134,8 @@ std::string to_json(const SandboxRecord& record) {
                    {"runtime", record.runtime},
                    {"runtime_kind", record.runtime_kind},
                    {"uid_slot", record.uid_slot ? json::value(*record.uid_slot) : json::value(nullptr)},
+                   {"gpus", to_json(record.gpus)},
+                   {"redirects", record.redirects},
                    {"first", identity_to_json(record.first)},
                    {"keeper", identity_to_json(record.keeper)},
                    {"boot", record.boot}});
@@ -138,6 +157,8 @@ Result<SandboxRecord> parse_record(std::string_view source) {
     const auto* kind = object.if_contains("runtime_kind");
     record.runtime_kind = kind == nullptr ? record.runtime : text(*kind);
     if (!object.at("uid_slot").is_null()) record.uid_slot = object.at("uid_slot").to_number<std::uint32_t>();
+    if (const json::value* gpus = object.if_contains("gpus")) record.gpus = gpus_from_json(gpus->as_object());
+    if (const json::value* redirects = object.if_contains("redirects")) record.redirects = redirects->as_bool();
     record.first = identity_from_json(object.at("first").as_object());
     record.keeper = identity_from_json(object.at("keeper").as_object());
     record.boot = text(object.at("boot"));

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "backend/oci/gpus.hpp"
 #include "backend/oci/process_identity.hpp"
 #include "core/ids.hpp"
 #include "core/result.hpp"
@@ -23,6 +24,8 @@ struct SandboxRecord {
   std::string runtime;                    // the one chosen, never "auto"
   std::string runtime_kind;               // crun, runc or runsc, whatever its name is
   std::optional<std::uint32_t> uid_slot;  // once claimed
+  SandboxGpus gpus;                       // once lent
+  bool redirects = false;                 // connections of programs to any address arrive at the agent
   ProcessIdentity first;                  // process 1 as the host sees it, when running
   ProcessIdentity keeper;                 // the process of Cloche that has the sandbox now
   std::string boot;                       // in which all this is true

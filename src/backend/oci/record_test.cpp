@@ -23,6 +23,8 @@ SandboxRecord example() {
   record.spec.ready_timeout = std::chrono::milliseconds(1234);
   record.runtime = "crun";
   record.uid_slot = 17;
+  record.spec.gpus = {.all = false, .count = 2, .ids = {"GPU-1"}};
+  record.gpus = {{"0"}, {{"/dev/nvidia0", "/dev/nvidia0", 195, 0}}, {{"A", "b"}}};
   record.first = {4711, 123456789};
   record.keeper = {1, 2};
   record.boot = "boot";
@@ -36,6 +38,9 @@ TEST(Record, WrittenAndRead_IsTheSame) {
   const SandboxRecord after = read_record(scratch / "r.json").value();
   EXPECT_EQ(to_json(after), to_json(before));
   EXPECT_EQ(after.uid_slot, 17u);
+  EXPECT_EQ(after.spec.gpus, before.spec.gpus);
+  EXPECT_EQ(after.gpus.nodes, before.gpus.nodes);
+  EXPECT_EQ(after.gpus.env, before.gpus.env);
   EXPECT_EQ(after.first, before.first);
   EXPECT_EQ(after.spec.limits.cpus, 0.25);
   EXPECT_EQ(after.spec.labels, before.spec.labels);

@@ -29,13 +29,14 @@ bool is_living(const SandboxRecord& record, const Host& host) {
   return host.cgroups()->at(record.id.value).holds(record.first.pid).value_or(false);
 }
 
-Result<MadeSandbox> meet_again(const Host& host, SandboxRecord record) {
+Result<MadeSandbox> meet_again(Host& host, SandboxRecord record) {
   const SandboxFiles files = host.files_of(record.id.value);
   MadeSandbox met;
   CLOCHE_TRY(met.ends, open_server_ends(files.to_agent, files.from_agent));
   record.keeper = identify_self();
   CLOCHE_CHECK(write_record(files.record, record));
   fault_point<"backend.recover.met">();
+  if (record.spec.workspace == WorkspaceKind::disk) host.disks().note(record.id.value, record.spec.disk_size);
   met.record = std::move(record);
   return met;
 }
@@ -47,11 +48,13 @@ Result<std::vector<std::string>> journalled(const Host& host) {
   return names;
 }
 
-// Every id that a cgroup or a uid range still has.
+// Every id that a cgroup, a uid range or a GPU still has.
 Result<std::vector<std::string>> orphans(const Host& host) {
   std::vector<std::string> ids = host.cgroups()->ids();
   CLOCHE_TRY(const auto claims, host.uids().claims());
   for (const auto& claim : claims) ids.push_back(claim.sandbox);
+  CLOCHE_TRY(const auto borrowers, host.gpus().lending().borrowers());
+  ids.insert(ids.end(), borrowers.begin(), borrowers.end());
   CLOCHE_TRY(const auto with_journal, journalled(host));
   std::erase_if(ids, [&](const std::string& id) { return std::ranges::find(with_journal, id) != with_journal.end(); });
   return ids;
@@ -68,7 +71,7 @@ void remove_all(Host& host, const std::vector<std::string>& ids, Deadline deadli
 }
 
 // The sandbox, if it is alive and can be reached. Ids of those that are to be removed are added to `dead`.
-std::optional<MadeSandbox> meet_or_list(const Host& host, const std::string& id, std::vector<std::string>& dead) {
+std::optional<MadeSandbox> meet_or_list(Host& host, const std::string& id, std::vector<std::string>& dead) {
   auto record = read_record(host.files_of(id).record);
   if (!record || record->id.value != id) {
     dead.push_back(id);

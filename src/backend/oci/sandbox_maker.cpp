@@ -9,6 +9,7 @@
 #include <boost/json/serialize.hpp>
 #include <cerrno>
 #include <charconv>
+#include <iterator>
 #include <optional>
 #include <thread>
 
@@ -86,6 +87,7 @@ class Making {
   Result<MadeSandbox> run() {
     if (!host_.cgroups()) return fail(host_.cgroups().error());
     CLOCHE_TRY(const CgroupLimits limits, cgroup_limits_for(record_.spec.limits, *runtime_.traits));
+    record_.redirects = can_redirect();
     CLOCHE_TRY(BundleParts parts, prepare_root());
     CLOCHE_CHECK(watch_.check("create sandbox"));
 
@@ -93,10 +95,13 @@ class Making {
     // The directory alone is already a journal: one without a record is removed, with everything that has its name.
     CLOCHE_CHECK(make_sandbox_directory(host_, files_));
     fault_point<"backend.make.directory">();
+    CLOCHE_CHECK(lend_gpus(parts));
+    fault_point<"backend.make.gpus">();
     CLOCHE_TRY(parts.uids, host_.uids().claim(record_.id.value));
     fault_point<"backend.make.uids">();
     record_.uid_slot = parts.uids.slot;
     CLOCHE_CHECK(write_record(files_.record, record_));
+    CLOCHE_CHECK(make_disk(parts.uids));
     CLOCHE_TRY(const std::optional<UserNamespace> users, make_user_namespace(parts));
     CLOCHE_CHECK(write_file(files_.config, boost::json::serialize(make_bundle(record_.spec, parts)), 0600));
     CLOCHE_CHECK(make_fifos(files_.to_agent, files_.from_agent));
@@ -104,11 +109,13 @@ class Making {
     const Cgroup cgroup = host_.cgroups()->at(record_.id.value);
     CLOCHE_CHECK(cgroup.create());
     fault_point<"backend.make.cgroup">();
+    if (!record_.gpus.empty()) CLOCHE_CHECK(cgroup.limit_devices(device_rules(record_.gpus.nodes)));
     CLOCHE_CHECK(cgroup.set_limits(limits_while_starting(limits)));
     CLOCHE_CHECK(watch_.check("create sandbox"));
     MadeSandbox made;
     CLOCHE_TRY(made.ends, start(cgroup));
     fault_point<"backend.make.started">();
+    if (record_.redirects) CLOCHE_CHECK(host_.egress().prepare(record_.first.pid, watch_.deadline()));
     CLOCHE_CHECK(cgroup.set_limits(limits));
     cgroup.restart_peak();
     record_.state = SandboxRecord::State::running;
@@ -129,10 +136,14 @@ class Making {
     if (!spec.image.empty()) {
       CLOCHE_TRY(image_root, host_.images().root_of(spec.image, watch_));
     }
-    CLOCHE_TRY(const auto mounts, look_at_mounts(spec.mounts));
+    CLOCHE_CHECK(find_gpus());
+    std::vector<Mount> wanted = spec.mounts;
+    if (!spec.gpus.empty()) std::ranges::copy(driver_mounts(gpus_), std::back_inserter(wanted));
+    CLOCHE_TRY(const auto mounts, look_at_mounts(wanted));
     const bool lacks_flags = runtime_.stat_flags == Runtime::StatFlags::not_no_automount;
     const Help help = lacks_flags ? Help::with_stat : Help::none;
-    CLOCHE_TRY(const RootPlan plan, plan_root(spec, image_root, agent.path, mounts, help));
+    const Names names = record_.redirects ? Names::answered_by_agent : Names::unanswered;
+    CLOCHE_TRY(const RootPlan plan, plan_root(spec, image_root, agent.path, mounts, help, names));
     CLOCHE_TRY(const std::string skeleton, ensure_skeleton(host_.roots_directory(), plan));
 
     CLOCHE_TRY(std::string mountinfo, read_file("/proc/self/mountinfo"));
@@ -151,6 +162,10 @@ class Making {
       CLOCHE_TRY(BundleBind shown, show(stage, each.mount.source, each.mount.target, each.kind, each.mount.access));
       parts.mounts.push_back(std::move(shown));
     }
+    if (spec.workspace == WorkspaceKind::disk) {
+      CLOCHE_TRY(const std::string shown, stage.show_mount(disk_));
+      parts.disk = disk_binds(spec, shown);
+    }
     private_mounts_ = std::move(stage).take_steps();
     parts.agent_arguments = {task_ == AgentTask::serve ? "init" : "version"};
     parts.seccomp = runtime_.traits->seccomp;
@@ -159,6 +174,44 @@ class Making {
       parts.cgroup_path = host_.cgroups()->path_for_runtime(record_.id.value);
     }
     return parts;
+  }
+
+  // Otherwise programs need the proxy. `doctor` says why; gVisor has a network of its own.
+  bool can_redirect() {
+    return record_.spec.egress && task_ == AgentTask::serve && runtime_.traits->kernel == Kernel::shared &&
+           host_.egress().probe();
+  }
+
+  static std::vector<BundleBind> disk_binds(const SandboxSpec& spec, const std::string& shown) {
+    std::vector<BundleBind> binds;
+    binds.push_back({shown + "/" + disk::work_directory, spec.work_dir, Access::read_write});
+    const std::string home = home_of(spec);
+    if (home != spec.work_dir) binds.push_back({shown + "/" + disk::home_directory, home, Access::read_write});
+    return binds;
+  }
+
+  // From the start of the runtime on, the sandbox itself keeps it.
+  Status make_disk(UidRange uids) {
+    const SandboxSpec& spec = record_.spec;
+    if (spec.workspace != WorkspaceKind::disk) return {};
+    const disk::Owner owner{uids.first() + uid_of(spec), uids.first() + spec.gid};
+    CLOCHE_TRY(disk_, host_.disks().make(record_.id.value, spec.disk_size, owner, watch_));
+    return {};
+  }
+
+  Status find_gpus() {
+    if (record_.spec.gpus.empty()) return {};
+    CLOCHE_CHECK(check_gpu_support(runtime_));
+    gpus_ = host_.gpus().find();
+    return {};
+  }
+
+  Status lend_gpus(BundleParts& parts) {
+    CLOCHE_TRY(const auto lent, host_.gpus().lending().lend(gpus_, record_.spec.gpus, record_.id.value));
+    record_.gpus = SandboxGpus::of(gpus_, lent);
+    parts.devices = record_.gpus.nodes;
+    parts.devices_are = runtime_.traits->devices;
+    return {};
   }
 
   // Open until the runtime has entered it.
@@ -192,6 +245,7 @@ class Making {
     start.err = errors.get();
     start.entrance = &entrance;
     start.private_mounts = std::move(private_mounts_);
+    start.uses_gpus = !record_.gpus.empty();
     // A runtime needs CAP_SYS_RESOURCE to set limits in a user namespace that is not its own; they are inherited
     // instead.
     if (runtime_.traits->user_namespace == RuntimeTraits::UserNamespace::entered) {
@@ -222,7 +276,7 @@ class Making {
     if (process) {
       CLOCHE_TRY(const bool held, cgroup.holds(pid));
       record_.first = *process;
-      if (held) return {};
+      if (held) return record_.gpus.empty() ? Status{} : cgroup.check_devices(pid);
       if (is_alive(*process)) {
         kill_process(*process);
         return fail(
@@ -241,6 +295,8 @@ class Making {
   SandboxRecord record_;
   SandboxFiles files_;
   std::vector<MountStep> private_mounts_;
+  gpu::Inventory gpus_;
+  UniqueFd disk_;
 };
 
 // A quarter of what the host has, for one sandbox.
@@ -309,6 +365,9 @@ Status try_to_remove(Host& host, const std::string& id, Deadline deadline) {
     CLOCHE_CHECK(release_unknown_uids(host, id));
   }
   fault_point<"backend.remove.uids">();
+  // Only now can no process have one open.
+  CLOCHE_CHECK(host.gpus().lending().take_back(id));
+  host.disks().release(id);
   // The journal goes last: until then `recover` finds what is left.
   CLOCHE_CHECK(remove_tree(files.directory));
   if (::rmdir(host.sandboxes_directory().c_str()) == 0) ::rmdir(host.instance_directory().c_str());

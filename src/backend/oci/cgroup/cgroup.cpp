@@ -123,8 +123,8 @@ bool CgroupPlace::has(std::string_view controller) const {
   return std::ranges::find(controllers, controller) != controllers.end();
 }
 
-Cgroup::Cgroup(std::vector<CgroupPlace> places, std::vector<std::string> shadows)
-    : places_(std::move(places)), shadows_(std::move(shadows)) {}
+Cgroup::Cgroup(std::vector<CgroupPlace> places, std::vector<std::string> shadows, std::string devices)
+    : places_(std::move(places)), shadows_(std::move(shadows)), devices_(std::move(devices)) {}
 
 Status Cgroup::create() const {
   for (const CgroupPlace& place : places_) {
@@ -138,6 +138,11 @@ Status Cgroup::create() const {
 
 Result<CgroupEntrance> Cgroup::open_entrance() const {
   CgroupEntrance entrance;
+  if (!devices_.empty() && path_exists(devices_)) {
+    UniqueFd tasks(::open((devices_ + "/tasks").c_str(), O_WRONLY | O_CLOEXEC));
+    if (!tasks) return fail_errno("open " + devices_ + "/tasks");
+    entrance.v1_tasks.push_back(std::move(tasks));
+  }
   for (const CgroupPlace& place : places_) {
     if (place.version == CgroupVersion::v2) {
       entrance.v2_directory.reset(::open(place.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backend/oci/cgroup/cgroup_layout.hpp"
+#include "backend/oci/cgroup/device_filter.hpp"
 #include "core/bytes.hpp"
 #include "core/deadline.hpp"
 #include "core/result.hpp"
@@ -46,10 +47,15 @@ struct CgroupEntrance {
 
 class Cgroup {
  public:
-  Cgroup(std::vector<CgroupPlace> places, std::vector<std::string> shadows);
+  // `devices`: the directory in the v1 hierarchy of devices, one of the shadows; empty if there is no such hierarchy.
+  Cgroup(std::vector<CgroupPlace> places, std::vector<std::string> shadows, std::string devices = {});
 
   // Makes the directories, and on v2 switches the controllers on along the way.
   Status create() const;
+  // Lets processes open only these devices. Before anything is inside; unsupported where this host cannot.
+  Status limit_devices(const std::vector<DeviceRule>& rules) const;
+  // Whether that holds for a process.
+  Status check_devices(pid_t pid) const;
   Result<CgroupEntrance> open_entrance() const;
   // Writes each limit and reads it back; all of them hold afterwards, or the former ones and the error says why.
   // Memory that cannot be kept from swap is refused.
@@ -75,6 +81,7 @@ class Cgroup {
   std::vector<CgroupPlace> places_;
   // The same path in hierarchies that we do not need: runc makes directories there.
   std::vector<std::string> shadows_;
+  std::string devices_;
 };
 
 // All cgroups of one instance.
@@ -103,6 +110,7 @@ class CgroupTree {
 
   std::vector<CgroupPlace> places_;   // without directory
   std::vector<std::string> shadows_;  // mount points of the other hierarchies
+  std::string devices_;               // the one of devices among them; may be empty
   std::string instance_;
   std::string runtime_prefix_;
 };

@@ -81,6 +81,9 @@ Result<CgroupTree> CgroupTree::open(const CgroupLayout& layout, std::string_view
   for (const CgroupMount& mount : layout.mounts) {
     if (!used.contains(mount.mount_point)) tree.shadows_.push_back(mount.mount_point);
   }
+  if (const CgroupMount* devices = layout.v1("devices"); devices != nullptr && !used.contains(devices->mount_point)) {
+    tree.devices_ = devices->mount_point;
+  }
   return tree;
 }
 
@@ -89,7 +92,8 @@ Cgroup CgroupTree::at(const std::string& id) const {
   for (CgroupPlace& place : places) place.directory = place.parent + "/cloche/" + instance_ + "/" + id;
   auto shadows = shadows_;
   for (std::string& shadow : shadows) shadow += runtime_prefix_ + instance_ + "/" + id;
-  return {std::move(places), std::move(shadows)};
+  std::string devices = devices_.empty() ? "" : devices_ + runtime_prefix_ + instance_ + "/" + id;
+  return {std::move(places), std::move(shadows), std::move(devices)};
 }
 
 std::string CgroupTree::path_for_runtime(const std::string& id) const { return runtime_prefix_ + instance_ + "/" + id; }

@@ -1,20 +1,18 @@
 #include "backend/oci/image/image_store.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <filesystem>
-#include <thread>
 
 #include "backend/oci/draft.hpp"
 #include "backend/oci/files.hpp"
 #include "backend/oci/image/image_manifest.hpp"
 #include "backend/oci/image/layer_reader.hpp"
 #include "backend/oci/image/layer_writer.hpp"
+#include "core/lock_file.hpp"
 #include "core/unique_fd.hpp"
 #include "crypto/sha256.hpp"
 #include "sandbox/spec.hpp"
@@ -23,21 +21,7 @@ namespace cloche::oci {
 
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr Bytes most_archive = {std::uint64_t{64} << 30};
-
-// One caller at a time unpacks a source; others wait and then find it done. This also works across processes.
-Result<UniqueFd> lock(const std::string& path, const CancelToken& token) {
-  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!fd) return fail_errno("open " + path);
-  while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK && errno != EINTR) return fail_errno("lock " + path);
-    CLOCHE_CHECK(token.check("wait for an image that is being unpacked"));
-    std::this_thread::sleep_for(10ms);
-  }
-  return fd;
-}
 
 Result<UniqueFd> open_directory(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -129,7 +113,9 @@ Result<std::string> ImageStore::unpack_once(const std::string& image, Packing pa
   CLOCHE_CHECK(make_directories(directory_, 0711));
   CLOCHE_CHECK(make_directory(directory_ + "/sources", 0700));
   CLOCHE_CHECK(make_directory(directory_ + "/locks", 0700));
-  CLOCHE_TRY(const UniqueFd locked, lock(directory_ + "/locks/" + source, token));
+  // One caller at a time unpacks a source; others wait and then find it done. This also works across processes.
+  CLOCHE_TRY(const UniqueFd locked,
+             lock_file(directory_ + "/locks/" + source, "wait for an image that is being unpacked", token));
   if (auto known = known_root(source)) return known;
 
   CLOCHE_TRY(const Draft draft, Draft::make(directory_, 0711));

@@ -33,7 +33,7 @@ Result<bool> is_noexec(const std::string& path) {
 
 Stage::Stage(std::string place, std::string mountinfo) : place_(std::move(place)), mountinfo_(std::move(mountinfo)) {}
 
-Result<std::string> Stage::put_on_stage(const std::string& source, PathKind kind) {
+Result<std::string> Stage::add_place(PathKind kind) {
   if (shown_ == 0) {
     CLOCHE_TRY(const bool open, is_reachable_by_all(place_ + "/x"));
     if (!open) {
@@ -47,7 +47,18 @@ Result<std::string> Stage::put_on_stage(const std::string& source, PathKind kind
   std::string shown = place_ + "/" + std::to_string(shown_++);
   steps_.push_back(
       {kind == PathKind::directory ? MountStep::Kind::make_directory : MountStep::Kind::make_file, {}, shown});
+  return shown;
+}
+
+Result<std::string> Stage::put_on_stage(const std::string& source, PathKind kind) {
+  CLOCHE_TRY(std::string shown, add_place(kind));
   steps_.push_back({MountStep::Kind::bind, source, shown});
+  return shown;
+}
+
+Result<std::string> Stage::show_mount(const UniqueFd& mount) {
+  CLOCHE_TRY(std::string shown, add_place(PathKind::directory));
+  steps_.push_back({MountStep::Kind::attach, {}, shown, &mount});
   return shown;
 }
 

@@ -12,6 +12,7 @@
 
 #include "backend/oci/root/root_plan.hpp"
 #include "core/result.hpp"
+#include "core/unique_fd.hpp"
 #include "sandbox/spec.hpp"
 
 namespace cloche::oci {
@@ -23,12 +24,14 @@ struct MountStep {
     make_directory,  // target
     make_file,       // target
     bind,            // source with all that is mounted below, at target
+    attach,          // a mount that has no place yet, at target
     protect,         // target and all below: read-only
     free,            // target: without nosuid, nodev and noexec
   };
   Kind kind = Kind::bind;
   std::string source;
   std::string target;
+  const UniqueFd* mount = nullptr;  // what is attached; there when the step is done
 };
 
 // True if every user can reach the path: each directory above it is open to others.
@@ -49,11 +52,14 @@ class Stage {
   Result<std::string> show(const std::string& source, PathKind kind, Access access);
   // The same for the root skeleton, from which the agent must be executable.
   Result<std::string> show_root(const std::string& skeleton);
+  // The same for a mount that has no place yet; it is made later, before the runtime starts.
+  Result<std::string> show_mount(const UniqueFd& mount);
   void hide(const std::string& mount_point);
 
   std::vector<MountStep> take_steps() && { return std::move(steps_); }
 
  private:
+  Result<std::string> add_place(PathKind kind);
   Result<std::string> put_on_stage(const std::string& source, PathKind kind);
 
   std::string place_;

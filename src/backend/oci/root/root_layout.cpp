@@ -62,6 +62,17 @@ Status help_with_stat(RootPlanner& root, const std::string& image_root) {
   return root.add_file("/etc/ld.so.preload", library + "\n");
 }
 
+// Questions to port 53 of the loopback arrive at the agent; see network/transparent_egress.hpp.
+Status name_the_agent(RootPlanner& root, const std::string& image_root) {
+  if (image_root.empty()) {
+    CLOCHE_CHECK(root.add_file("/etc/nsswitch.conf",
+                               "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nservices: files\n"));
+  } else {
+    CLOCHE_CHECK(root.add_copy("/etc", image_root + "/etc"));  // as in help_with_stat
+  }
+  return root.add_file("/etc/resolv.conf", "nameserver 127.0.0.1\n");
+}
+
 // The search path for programs of a sandbox, in this order; see ExecSpec.
 constexpr std::array program_places = {"/usr/local/sbin/", "/usr/local/bin/", "/usr/sbin/",
                                        "/usr/bin/",        "/sbin/",          "/bin/"};
@@ -135,17 +146,21 @@ Result<std::vector<SourcedMount>> look_at_mounts(const std::vector<Mount>& mount
 }
 
 Result<RootPlan> plan_root(const SandboxSpec& spec, const std::string& image_root, const std::string& agent,
-                           const std::vector<SourcedMount>& mounts, Help help) {
-  const HostRootUser user = {uid_of(spec), spec.gid, spec.work_dir, spec.hostname};
+                           const std::vector<SourcedMount>& mounts, Help help, Names names) {
+  const HostRootUser user = {uid_of(spec), spec.gid, home_of(spec), spec.hostname};
   CLOCHE_TRY(RootPlanner root, image_root.empty() ? plan_host_root(user) : plan_image_root(image_root));
   const bool has_var_tmp = !image_root.empty() && path_exists(image_root + "/var/tmp");
   if (!has_var_tmp) CLOCHE_CHECK(root.add_link("/var/tmp", "/tmp"));
   CLOCHE_CHECK(add_own_places(root, agent));
   CLOCHE_CHECK(add_other_names(root, image_root.empty() ? "/" : image_root));
   if (help == Help::with_stat) CLOCHE_CHECK(help_with_stat(root, image_root));
+  if (names == Names::answered_by_agent) CLOCHE_CHECK(name_the_agent(root, image_root));
   // The runtime creates what is inside an in-memory file system.
   if (!is_below(spec.work_dir, "/tmp")) {
     CLOCHE_CHECK(root.add_mount_point(spec.work_dir, PathKind::directory, 0755, Links::refuse));
+  }
+  if (const std::string home = home_of(spec); home != spec.work_dir) {
+    CLOCHE_CHECK(root.add_mount_point(home, PathKind::directory, 0755, Links::replace));
   }
   for (const SourcedMount& each : mounts) {
     const std::string& target = each.mount.target;

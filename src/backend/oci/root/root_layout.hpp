@@ -23,9 +23,12 @@ Result<std::vector<SourcedMount>> look_at_mounts(const std::vector<Mount>& mount
 
 // Help for programs: see gvisor_stat.c.
 enum class Help { none, with_stat };
+// Who answers questions for names: no one, or the agent.
+enum class Names { unanswered, answered_by_agent };
 
 // `image_root`: empty for the host's own programs. `agent`: a file of Cloche's own, on the skeletons' file system.
 Result<RootPlan> plan_root(const SandboxSpec& spec, const std::string& image_root, const std::string& agent,
-                           const std::vector<SourcedMount>& mounts, Help help = Help::none);
+                           const std::vector<SourcedMount>& mounts, Help help = Help::none,
+                           Names names = Names::unanswered);
 
 }  // namespace cloche::oci

@@ -69,6 +69,9 @@ CLOCHE_IN_CHILD const char* do_mount(const void* context) {
     case MountStep::Kind::make_file: return make_file(target) ? nullptr : "create a mount point";
     case MountStep::Kind::bind:
       return ::mount(source, target, nullptr, MS_BIND | MS_REC, nullptr) == 0 ? nullptr : "show a source";
+    case MountStep::Kind::attach:
+      return ::move_mount(step.mount->get(), "", AT_FDCWD, target, MOVE_MOUNT_F_EMPTY_PATH) == 0 ? nullptr
+                                                                                                 : "attach a disk";
     case MountStep::Kind::protect:
       return change_mount(target, AT_RECURSIVE, MOUNT_ATTR_RDONLY, 0) ? nullptr : "protect a source";
     case MountStep::Kind::free: return change_mount(target, 0, 0, restrictions) ? nullptr : "show the root";

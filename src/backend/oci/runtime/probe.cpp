@@ -143,7 +143,10 @@ Status prove_sandbox(Host& host, const SandboxSpec& spec, const CancelToken& tok
     const bool later = !root && (root.error().code == ErrorCode::not_found || root.error().code == ErrorCode::timeout);
     if (later) return {};
   }
-  CLOCHE_CHECK(try_runtime(host, spec, runtime, token.until(Deadline::after(longest_proof))));
+  const auto tried = try_runtime(host, spec, runtime, token.until(Deadline::after(longest_proof)));
+  // GPUs that are lent to other sandboxes now say nothing of later.
+  const bool are_lent = !tried && !spec.gpus.empty() && tried.error().code == ErrorCode::limit_reached;
+  if (!tried && !are_lent) return fail(tried.error());
   return {};
 }
 

@@ -11,7 +11,8 @@ namespace cloche::oci {
 namespace {
 
 // gVisor's flags differ from version to version; without one of these a wall would be missing.
-Result<std::vector<std::string>> runsc_flags(const std::string& program, Deadline deadline) {
+Status set_runsc_flags(Runtime& runtime, Deadline deadline) {
+  const std::string& program = runtime.program;
   Command command;
   command.program = program;
   command.arguments = {"flags"};
@@ -29,7 +30,10 @@ Result<std::vector<std::string>> runsc_flags(const std::string& program, Deadlin
   if (end.output.find("-gofer-network-namespace") != end.output.npos) {
     flags.emplace_back("--gofer-network-namespace=new");
   }
-  return flags;
+  runtime.flags = std::move(flags);
+  // gVisor's kernel passes calls of NVIDIA's driver on to the host's.
+  if (end.output.find("-nvproxy") != end.output.npos) runtime.gpu_flags = {{"--nvproxy"}};
+  return {};
 }
 
 // The output of a runtime as part of an error: one line, no control characters.
@@ -71,6 +75,7 @@ const std::vector<RuntimeTraits>& known_runtimes() {
           .proc = BundleParts::ProcOptions::plain,  // gVisor's /proc knows no hidepid
           .user_namespace = RuntimeTraits::UserNamespace::made,
           .processes = RuntimeTraits::Processes::counted_inside,
+          .devices = BundleParts::Devices::listed,
           .least_memory = mib(32),
           .kernel = Kernel::own,
       },
@@ -140,12 +145,19 @@ Result<Runtime> RuntimeCatalog::find(std::string_view name, Deadline deadline) {
     CLOCHE_TRY(runtime.traits, kind_of_program(runtime.program, deadline));
   }
   if (runtime.traits->kernel == Kernel::own) runtime.stat_flags = Runtime::StatFlags::not_no_automount;
+  if (runtime.traits->kernel == Kernel::shared) runtime.gpu_flags.emplace();
   if (runtime.traits->name == "crun") runtime.flags = {"--cgroup-manager=disabled"};
-  if (runtime.traits->name == "runsc") {
-    CLOCHE_TRY(runtime.flags, runsc_flags(runtime.program, deadline));
-  }
+  if (runtime.traits->name == "runsc") CLOCHE_CHECK(set_runsc_flags(runtime, deadline));
   found_.emplace(name, runtime);
   return runtime;
+}
+
+Status check_gpu_support(const Runtime& runtime) {
+  if (runtime.gpu_flags) return {};
+  return fail(ErrorCode::unsupported,
+              "the runtime " + runtime.name + " cannot make sandboxes with GPUs: " + runtime.program +
+                  " has no flag -nvproxy; install a newer gVisor, or set `runtime: crun` in the profile, which then "
+                  "shares the host's kernel");
 }
 
 Result<pid_t> start_sandbox(const Runtime& runtime, RuntimeStart start, Deadline deadline) {
@@ -153,6 +165,9 @@ Result<pid_t> start_sandbox(const Runtime& runtime, RuntimeStart start, Deadline
   command.program = runtime.program;
   command.arguments = {"--root", start.notes};
   command.arguments.insert(command.arguments.end(), runtime.flags.begin(), runtime.flags.end());
+  if (start.uses_gpus && runtime.gpu_flags) {
+    command.arguments.insert(command.arguments.end(), runtime.gpu_flags->begin(), runtime.gpu_flags->end());
+  }
   for (const auto& argument : {std::string("run"), std::string("--detach"), std::string("--bundle"), start.bundle,
                                std::string("--pid-file"), start.pid_file, start.id}) {
     command.arguments.push_back(argument);

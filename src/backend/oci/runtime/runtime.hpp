@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,7 @@ struct RuntimeTraits {
   UserNamespace user_namespace = UserNamespace::entered;
   enum class Processes { counted_by_cgroup, counted_inside };  // inside: the cgroup counts threads of gVisor's kernel
   Processes processes = Processes::counted_by_cgroup;
+  BundleParts::Devices devices = BundleParts::Devices::bound;
   Bytes least_memory;  // below this not even the runtime's own part fits
   Kernel kernel = Kernel::shared;
 };
@@ -55,6 +57,8 @@ struct Runtime {
   // its own, and nothing for the host's.
   enum class StatFlags { all, not_no_automount };
   StatFlags stat_flags = StatFlags::all;
+  // What the program needs to be told for a sandbox with GPUs; nullopt if it cannot make one.
+  std::optional<std::vector<std::string>> gpu_flags;
 };
 
 struct RuntimeStart {
@@ -68,6 +72,7 @@ struct RuntimeStart {
   const CgroupEntrance* entrance = nullptr;
   std::vector<MountStep> private_mounts;
   std::vector<process::ResourceLimit> limits;  // of the runtime, and so of the agent
+  bool uses_gpus = false;
 };
 
 // The runtimes of this host, searched once.
@@ -88,6 +93,9 @@ class RuntimeCatalog {
   std::mutex mutex_;
   std::map<std::string, Runtime, std::less<>> found_;
 };
+
+// unsupported, with what to do, if the runtime cannot make a sandbox with GPUs.
+Status check_gpu_support(const Runtime& runtime);
 
 // Starts the sandbox and returns the host's number of its process 1 (with runsc: of the kernel that it runs in).
 Result<pid_t> start_sandbox(const Runtime& runtime, RuntimeStart start, Deadline deadline);

@@ -202,6 +202,12 @@ static void answer(char* line) {
     else
       printf("ok\n");
     if (fd >= 0) close(fd);
+  } else if (strcmp(line, "hold") == 0) {
+    // Stays open.
+    if (open(rest, O_RDONLY) < 0)
+      say_error();
+    else
+      printf("ok\n");
   } else if (strcmp(line, "host") == 0) {
     char name[256] = "";
     gethostname(name, sizeof name - 1);

@@ -54,6 +54,10 @@ OciOptions Workbench::options() const {
   OciOptions options;
   options.state_dir = scratch_ / "state";
   options.run_dir = scratch_ / "run";
+  options.gpu_dir = scratch_ / "gpus";
+  // Not the host's own: tests lend only what they make up.
+  options.gpu_places.specifications = {scratch_ / "cdi"};
+  options.gpu_places.devices = scratch_ / "devices";
   options.instance.value = instance_;
   options.agent_path = CLOCHE_FACTS_AGENT;
   return options;
@@ -134,6 +138,9 @@ std::string Workbench::leftovers() const {
       const auto owner = read_file("/run/cloche/uids/" + name);
       if (owner && owner->starts_with(instance_ + " ")) found += "uid range " + name + "\n";
     }
+  }
+  if (const auto lent = list_directory(scratch_ / "gpus")) {
+    for (const std::string& name : *lent) found += "GPU " + name + "\n";
   }
   if (path_exists(scratch_ / ("run/" + instance_)))
     found += "run directory " + (scratch_ / ("run/" + instance_)) + "\n";
