@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "agent/call_filter.hpp"
+#include "agent/egress/egress.hpp"
 #include "agent/exec/background.hpp"
 #include "agent/exec/exec_stream.hpp"
 #include "agent/exec/oom_counter.hpp"
@@ -28,6 +29,7 @@
 #include "agent/reset/reset.hpp"
 #include "agent/version.hpp"
 #include "agent/zygote/zygotes.hpp"
+#include "wire/egress_messages.hpp"
 #include "wire/exec_messages.hpp"
 #include "wire/file_messages.hpp"
 
@@ -70,6 +72,7 @@ class Agent {
   Agent()
       : zygotes_(loop_, own_path()),
         background_(loop_, zygotes_, writers_),
+        egress_(loop_),
         link_(
             loop_, STDIN_FILENO, STDOUT_FILENO,
             [this](ServerLink&, wire::StreamId id, std::string_view request) { return open(id, request); },
@@ -123,13 +126,20 @@ class Agent {
         CLOCHE_TRY(const auto zygote, wire::decode<wire::ZygoteRequest>(request));
         return zygotes_.open_start(link_, id, zygote);
       }
-      case wire::RequestKind::egress:
-      case wire::RequestKind::egress_take: break;
+      case wire::RequestKind::egress: {
+        CLOCHE_TRY(const auto egress, wire::decode<wire::EgressRequest>(request));
+        return egress_.open(link_, id, egress);
+      }
+      case wire::RequestKind::egress_take: {
+        CLOCHE_TRY(const auto take, wire::decode<wire::EgressTakeRequest>(request));
+        return egress_.take(link_, id, take);
+      }
     }
     return fail(ErrorCode::unsupported, "this agent does not support requests of kind " + std::to_string(*kind));
   }
 
   Result<std::unique_ptr<Stream>> reset(wire::StreamId id) {
+    const bool had_egress = egress_.is_open();
     link_.cancel_all();
     background_.clear();
     const auto silent = zygotes_.settle();
@@ -140,6 +150,8 @@ class Agent {
     if (was_used) prove_survivors(report.leftovers);
     // The streams belong to the last use, which has ended, and so does everything that waits to be sent.
     link_.close_all({ErrorCode::cancelled, "the sandbox was reset"});
+    // Its owner would still relay for the next use.
+    if (had_egress) report.leftovers.emplace_back("egress that was still open");
     for (const auto& name : silent)
       report.leftovers.push_back("possibly a run of zygote '" + name + "', which does not respond");
     if (report.leftovers.empty()) users_.clear();
@@ -180,6 +192,7 @@ class Agent {
   WriterTracker writers_;
   Zygotes zygotes_;
   Background background_;
+  Egress egress_;
   ServerLink link_;
 };
 

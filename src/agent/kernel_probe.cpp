@@ -7,7 +7,7 @@ namespace cloche::agent {
 
 namespace {
 
-constexpr int read_all = 3;  // SYSLOG_ACTION_READ_ALL: does not change the log
+constexpr int syslog_read_all = 3;  // SYSLOG_ACTION_READ_ALL: does not change the log
 
 }  // namespace
 
@@ -19,7 +19,7 @@ bool is_version_of_gvisor(std::string_view text) { return text == "#1 SMP Sun Ja
 
 bool is_gvisor() {
   char log[64];
-  const int length = ::klogctl(read_all, log, sizeof log);
+  const int length = ::klogctl(syslog_read_all, log, sizeof log);
   if (length > 0 && is_log_of_gvisor({log, static_cast<std::size_t>(length)})) return true;
   struct utsname about{};
   return ::uname(&about) == 0 && is_version_of_gvisor(about.version);

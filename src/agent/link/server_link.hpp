@@ -11,6 +11,7 @@
 #include "agent/link/loop.hpp"
 #include "core/result.hpp"
 #include "wire/channel_messages.hpp"
+#include "wire/egress_messages.hpp"
 #include "wire/frame.hpp"
 
 namespace cloche::agent {
@@ -93,7 +94,7 @@ class ServerLink {
 
   // The number of bytes waiting to be written at which the streams are paused; one frame more in total.
   static constexpr std::size_t max_pending = 256 * 1024;
-  static constexpr std::size_t max_streams = 512;
+  static constexpr std::size_t max_streams = 512 + wire::max_egress_connections;
 
   Loop& loop_;
   int in_;

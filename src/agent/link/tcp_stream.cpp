@@ -1,14 +1,13 @@
 #include "agent/link/tcp_stream.hpp"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <cerrno>
 
-#include "agent/exec/pumps.hpp"
+#include "agent/link/socket_relay.hpp"
 
 namespace cloche::agent {
 
@@ -39,20 +38,26 @@ class TcpStream final : public Stream {
   }
 
   void on_data(std::uint8_t, std::string_view bytes) override {
-    if (in_) {
-      in_->write(bytes);
+    if (relay_) {
+      relay_->on_data(bytes);
     } else {
       early_.append(bytes);  // at most the initial credit
     }
   }
   void on_eof(std::uint8_t) override {
     in_ended_ = true;
-    if (in_) in_->end();  // the application sees the end of its input; its answer may still come
+    if (relay_) relay_->on_eof();
   }
   void on_writable(std::uint8_t) override {
-    if (out_) out_->resume();
+    if (relay_) relay_->on_writable();
   }
-  void on_cancel() override { close(); }
+  void on_cancel() override {
+    close();
+    // Now, not when the stream is destroyed: a reset that follows looks for sockets.
+    connecting_.reset();
+    socket_.reset();
+    relay_.reset();
+  }
 
  private:
   std::string where() const { return "connect to port " + std::to_string(port_) + " in the sandbox"; }
@@ -68,24 +73,12 @@ class TcpStream final : public Stream {
       if (error == ECONNREFUSED) refused = {ErrorCode::not_found, where() + ": nothing is listening on this port"};
       return close(refused);
     }
+    auto relay = SocketRelay::start(*this, loop_, std::move(socket_));
+    if (!relay) return close(relay.error());
+    relay_ = std::move(*relay);
     send(wire::TcpConnected{});
-    UniqueFd write_side(::fcntl(socket_.get(), F_DUPFD_CLOEXEC, 0));
-    if (!write_side) return close(errno_error("share the socket", errno));
-    in_ = std::make_unique<WritePump>(loop_, std::move(write_side),
-                                      [this](std::size_t n) { return_credit(wire::lane::in, n); });
-    ReadPump::Taker taker{
-        .room = [this] { return sendable(wire::lane::out); },
-        .bytes = [this](std::string_view bytes) { send_data(wire::lane::out, bytes); },
-        .end =
-            [this] {
-              send_eof(wire::lane::out);
-              close();
-            },
-        .over_stop_cap = [] {},
-    };
-    out_ = std::make_unique<ReadPump>(loop_, std::move(socket_), OutputCaps{}, std::move(taker));
-    if (!early_.empty()) in_->write(std::exchange(early_, {}));
-    if (in_ended_) in_->end();
+    if (!early_.empty()) relay_->on_data(std::exchange(early_, {}));
+    if (in_ended_) relay_->on_eof();
   }
 
   Loop& loop_;
@@ -95,8 +88,7 @@ class TcpStream final : public Stream {
   bool in_ended_ = false;
   Loop::FdWatcher connecting_;
   Loop::Timer patience_;
-  std::unique_ptr<WritePump> in_;
-  std::unique_ptr<ReadPump> out_;
+  std::unique_ptr<SocketRelay> relay_;
 };
 
 }  // namespace

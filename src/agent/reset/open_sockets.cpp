@@ -1,12 +1,15 @@
 #include "agent/reset/open_sockets.hpp"
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
+#include <charconv>
 #include <chrono>
+#include <cstring>
 #include <sstream>
 
 #include "core/unique_fd.hpp"
@@ -53,7 +56,71 @@ void make_kernel_look() {
   ::close(pair[1]);
 }
 
+// An address and a port as /proc/net/tcp prints them: words of 32 bits in the order of this machine, then the port.
+bool parse_endpoint(std::string_view text, sockaddr_storage& endpoint) {
+  constexpr std::size_t word_digits = 8;
+  const auto colon = text.find(':');
+  if (colon != word_digits && colon != 4 * word_digits) return false;
+  std::array<std::uint32_t, 4> words{};
+  for (std::size_t i = 0; i * word_digits < colon; ++i) {
+    const auto digits = text.substr(i * word_digits, word_digits);
+    if (std::from_chars(digits.begin(), digits.end(), words[i], 16).ptr != digits.end()) return false;
+  }
+  std::uint16_t port = 0;
+  if (std::from_chars(text.begin() + colon + 1, text.end(), port, 16).ptr != text.end()) return false;
+  endpoint = {};
+  if (colon == word_digits) {
+    auto& v4 = reinterpret_cast<sockaddr_in&>(endpoint);
+    v4.sin_family = AF_INET;
+    v4.sin_port = htons(port);
+    std::memcpy(&v4.sin_addr, words.data(), sizeof v4.sin_addr);
+  } else {
+    auto& v6 = reinterpret_cast<sockaddr_in6&>(endpoint);
+    v6.sin6_family = AF_INET6;
+    v6.sin6_port = htons(port);
+    std::memcpy(&v6.sin6_addr, words.data(), sizeof v6.sin6_addr);
+  }
+  return true;
+}
+
+// The end that is kept answers a new connection from the other end with an acknowledgement, which makes no sense to the
+// latter: it responds with a reset, and a reset is what the kernel forgets the connection for.
+void end_for_good(const KeptConnection& kept) {
+  const UniqueFd other(::socket(kept.local.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!other) return;
+  const int on = 1;
+  ::setsockopt(other.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (::bind(other.get(), reinterpret_cast<const sockaddr*>(&kept.remote), sizeof kept.remote) != 0) return;
+  (void)::connect(other.get(), reinterpret_cast<const sockaddr*>(&kept.local), sizeof kept.local);
+}
+
+void end_kept_connections(Clock::time_point deadline) {
+  for (const char* file : {"/proc/net/tcp", "/proc/net/tcp6"}) {
+    for (const auto& kept : parse_kept_connections(read_whole(file))) {
+      if (Clock::now() >= deadline) return;
+      end_for_good(kept);
+    }
+  }
+}
+
 }  // namespace
+
+std::vector<KeptConnection> parse_kept_connections(std::string_view text) {
+  constexpr std::string_view time_wait = "06";
+  std::vector<KeptConnection> found;
+  std::istringstream lines{std::string(text)};
+  std::string line;
+  std::getline(lines, line);  // the header
+  while (std::getline(lines, line)) {
+    std::istringstream fields(line);
+    std::string number, local, remote, state;
+    KeptConnection kept{};
+    if (fields >> number >> local >> remote >> state && state == time_wait && parse_endpoint(local, kept.local) &&
+        parse_endpoint(remote, kept.remote))
+      found.push_back(kept);
+  }
+  return found;
+}
 
 std::vector<std::string> parse_sockets(std::string_view kind, std::string_view text) {
   std::vector<std::string> found;
@@ -106,6 +173,7 @@ std::vector<std::string> list_open_sockets() {
     auto found = list_now();
     if (found.empty() || Clock::now() >= deadline) return found;
     if (first) make_kernel_look();
+    end_kept_connections(deadline);
     ::poll(nullptr, 0, 5);
   }
 }

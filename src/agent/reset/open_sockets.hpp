@@ -2,6 +2,8 @@
 // end, and those in flight without a sender or receiver.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,11 +11,20 @@
 
 namespace cloche::agent {
 
-// A line each; empty: the next program finds every port and every name free.
+// A line each; empty: the next program finds every port and every name free. Connections that have ended, and that the
+// kernel would keep for a minute in case a packet is late, are ended for good: on a loopback none is.
 std::vector<std::string> list_open_sockets();
 
 // Parses the text of a file in /proc/net; `kind` is its name.
 std::vector<std::string> parse_sockets(std::string_view kind, std::string_view text);
+
+// Both ends of a connection, as they are seen by the end that the kernel keeps.
+struct KeptConnection {
+  sockaddr_storage local;
+  sockaddr_storage remote;
+};
+// Those that have ended (TIME_WAIT) in the text of /proc/net/tcp or tcp6.
+std::vector<KeptConnection> parse_kept_connections(std::string_view text);
 
 // How many connections were ever opened, by the text of /proc/net/snmp.
 std::uint64_t parse_connections(std::string_view text);

@@ -1,0 +1,78 @@
+#include "agent/link/socket_relay.hpp"
+
+#include <fcntl.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+
+namespace cloche::agent {
+
+namespace {
+
+// How long a reader of the last bytes may pause.
+constexpr std::chrono::seconds reader_patience{10};
+
+}  // namespace
+
+Result<std::unique_ptr<SocketRelay>> SocketRelay::start(Stream& stream, Loop& loop, UniqueFd socket) {
+  UniqueFd write_side(::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
+  if (!write_side) return fail_errno("share the socket");
+  return std::unique_ptr<SocketRelay>(new SocketRelay(stream, loop, std::move(socket), std::move(write_side)));
+}
+
+SocketRelay::SocketRelay(Stream& stream, Loop& loop, UniqueFd read_side, UniqueFd write_side)
+    : stream_(stream), loop_(loop), read_fd_(read_side.get()), write_fd_(write_side.get()) {
+  in_ = std::make_unique<WritePump>(loop, std::move(write_side), [this](std::size_t n) {
+    sent_ += n;
+    stream_.return_credit(wire::lane::in, n);
+    close_if_done();
+  });
+  ReadPump::Taker taker{
+      .room = [this] { return abandoned_ ? wire::max_payload : stream_.sendable(wire::lane::out); },
+      .bytes =
+          [this](std::string_view bytes) {
+            if (!abandoned_) stream_.send_data(wire::lane::out, bytes);
+          },
+      .end =
+          [this] {
+            stream_.send_eof(wire::lane::out);
+            close_if_done();
+          },
+      .over_stop_cap = [] {},
+  };
+  out_ = std::make_unique<ReadPump>(loop, std::move(read_side), OutputCaps{}, std::move(taker));
+}
+
+void SocketRelay::on_eof() {
+  in_ended_ = true;
+  in_->end();  // the other side sees the end of its input; its answer may still come
+  close_if_done();
+}
+
+void SocketRelay::on_cancel() {
+  if (!in_ended_) return stream_.close();
+  if (abandoned_) return;
+  abandoned_ = true;
+  out_->resume();
+  wait_for_progress();
+}
+
+void SocketRelay::close_if_done() {
+  // Also when the other side is gone: bytes for it have then ended by themselves.
+  if (out_ && out_->ended() && in_->ended()) stream_.close();
+}
+
+void SocketRelay::wait_for_progress() {
+  patience_ = loop_.after(reader_patience, [this, before = received()] {
+    if (received() == before) return stream_.close();
+    wait_for_progress();
+  });
+}
+
+std::uint64_t SocketRelay::received() const {
+  int waiting = 0;
+  const int fd = out_->ended() ? write_fd_ : read_fd_;
+  if (::ioctl(fd, SIOCOUTQ, &waiting) != 0) waiting = 0;
+  return sent_ - static_cast<std::uint64_t>(waiting);
+}
+
+}  // namespace cloche::agent

@@ -1,0 +1,46 @@
+// SocketRelay: the bytes between a connected socket and a stream. Lane in goes to the socket, lane out comes from it.
+//
+// Each direction ends by itself. The stream closes when both have ended.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "agent/exec/pumps.hpp"
+#include "agent/link/server_link.hpp"
+
+namespace cloche::agent {
+
+class SocketRelay {
+ public:
+  // The stream owns the relay.
+  static Result<std::unique_ptr<SocketRelay>> start(Stream& stream, Loop& loop, UniqueFd socket);
+
+  // What the stream is told; see Stream.
+  void on_data(std::string_view bytes) { in_->write(bytes); }
+  void on_eof();
+  void on_writable() { out_->resume(); }
+
+  // The server is no longer interested. If it has sent all that it wanted to send, the other side may still read that,
+  // as long as it makes progress; otherwise the stream is closed. The relay closes the socket when it is destroyed.
+  void on_cancel();
+
+ private:
+  SocketRelay(Stream& stream, Loop& loop, UniqueFd read_side, UniqueFd write_side);
+  void close_if_done();
+  void wait_for_progress();
+  std::uint64_t received() const;
+
+  Stream& stream_;
+  Loop& loop_;
+  int read_fd_;
+  int write_fd_;
+  bool in_ended_ = false;   // the server sends no more
+  bool abandoned_ = false;  // the server reads no more
+  std::uint64_t sent_ = 0;  // written to the socket
+  Loop::Timer patience_;
+  std::unique_ptr<WritePump> in_;
+  std::unique_ptr<ReadPump> out_;
+};
+
+}  // namespace cloche::agent
