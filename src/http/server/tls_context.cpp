@@ -1,13 +1,11 @@
 #include "http/server/tls_context.hpp"
 
-#include <openssl/ssl.h>
+#include "http/server/tls_rules.hpp"
 
 namespace cloche::http {
 
 namespace {
 
-// Clients that request a protocol by name get HTTP/1.1 if it is among them; otherwise the handshake continues without
-// one.
 int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* length, const unsigned char* offered,
                     unsigned int offered_length, void*) {
   static constexpr unsigned char ours[] = {8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
@@ -19,14 +17,18 @@ int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* length, c
 
 }  // namespace
 
+void set_server_rules(SSL_CTX& context) {
+  SSL_CTX_set_min_proto_version(&context, TLS1_2_VERSION);
+  SSL_CTX_set_options(&context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
+  // A connection without requests costs no buffers.
+  SSL_CTX_set_mode(&context, SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_set_alpn_select_cb(&context, &choose_protocol, nullptr);
+}
+
 Result<std::shared_ptr<asio::ssl::context>> make_tls_context(const ServerCertificate& certificate) {
   auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
   SSL_CTX* native = context->native_handle();
-  SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);
-  SSL_CTX_set_options(native, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
-  // A connection without requests costs no buffers.
-  SSL_CTX_set_mode(native, SSL_MODE_RELEASE_BUFFERS);
-  SSL_CTX_set_alpn_select_cb(native, &choose_protocol, nullptr);
+  set_server_rules(*native);
   boost::system::error_code code;
   const auto failed = [&](const std::string& what) {
     return fail(ErrorCode::invalid_argument, "TLS: " + what + ": " + code.message());

@@ -1,0 +1,46 @@
+// InterceptedConnection: the requests of one connection whose TLS the broker ends, one after the other. Private to this
+// folder.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "egress/broker/interceptor.hpp"
+#include "egress/secrets/intercepted_head.hpp"
+#include "egress/secrets/secret_store.hpp"
+#include "egress/tls/openssl_types.hpp"
+#include "http/server/exchange.hpp"
+#include "http/server/forwarding.hpp"
+
+namespace cloche::egress {
+
+class InterceptedConnection {
+ public:
+  InterceptedConnection(Intercepted& connection, SecretStore& secrets, SslContext client);
+
+  // Answers a request: with the server's response, or with a refusal.
+  Task<> handle(http::Exchange& exchange);
+
+ private:
+  // A response to a request, or why there is none.
+  Task<OrRefusal<>> carry(http::Exchange& exchange, Account& account);
+  // Sends the request to the server, over the connection that is kept or over a new one.
+  Task<OrRefusal<>> forward(http::Exchange& exchange, Account& account, http::ForwardedRequest request,
+                            Redactor& redactor);
+  Task<Result<std::vector<std::shared_ptr<const Secret>>>> secrets_for(const Policy& policy);
+  OrRefusal<http::ForwardedRequest> make_request(const http::Exchange& exchange, const Rule* rule,
+                                                 const Secret* secret) const;
+  OrRefusal<> check_host(const http::Exchange& exchange) const;
+  Task<OrRefusal<>> connect();
+  Task<OrRefusal<>> secure();
+
+  Intercepted& connection_;
+  SecretStore& secrets_;
+  SslContext client_;
+  std::string host_;                      // name or address, as its certificate has it
+  std::unique_ptr<http::Stream> plain_;   // connected, and not yet TLS
+  std::unique_ptr<http::Stream> server_;  // TLS, verified
+};
+
+}  // namespace cloche::egress

@@ -1,0 +1,60 @@
+// TlsStream: TLS over any stream, as its server or as its client.
+//
+// A stream that ends without TLS's own end was cut off, by the peer or by a third party: reading it fails with
+// `unavailable`. Bytes that are not TLS fail with `protocol`. A write returns when the stream below has taken it all,
+// so a slow reader slows the writer down.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/async/event.hpp"
+#include "egress/tls/openssl_types.hpp"
+#include "http/stream.hpp"
+
+namespace cloche::egress {
+
+class TlsStream final : public http::Stream {
+ public:
+  // The handshake as a server. `read_ahead` is what was read from the stream already. On an error the stream is closed.
+  static Task<Result<std::unique_ptr<TlsStream>>> accept(std::unique_ptr<http::Stream> below, SslContext context,
+                                                         std::string read_ahead, Deadline deadline);
+  // The handshake as a client of `host`, a name or an address: `permission_denied` if the server's certificate is not
+  // signed by an authority of the context, is not valid now, or is for another host.
+  static Task<Result<std::unique_ptr<TlsStream>>> connect(std::unique_ptr<http::Stream> below, SslContext context,
+                                                          std::string host, Deadline deadline);
+
+  // As a server: the name that the client asked for; empty if it asked for none.
+  std::string server_name() const;
+
+  Task<Result<std::size_t>> read_some(std::span<char> into, Deadline deadline) override;
+  Task<Status> write_all(std::string_view bytes, Deadline deadline) override;
+  // Does not wait for the other side's end: read on for that.
+  Task<> end_writing(Deadline deadline) override;
+  void close() override { below_->close(); }
+  bool is_quiet() override;
+
+ private:
+  TlsStream(Executor executor, std::unique_ptr<http::Stream> below, Ssl ssl);
+  static Result<std::unique_ptr<TlsStream>> make(const Executor& executor, std::unique_ptr<http::Stream> below,
+                                                 SSL_CTX& context);
+
+  Task<Status> shake_hands(Deadline deadline);
+  // Takes some more of the stream below. False at its end.
+  Task<Result<bool>> receive(Deadline deadline);
+  // Sends what OpenSSL wants to send. One caller at a time: others wait, or leave it to the one that is there.
+  Task<Status> flush(Deadline deadline);
+  Task<Status> flush_from_reader(Deadline deadline);
+  Error tls_error(std::string_view step);
+
+  std::unique_ptr<http::Stream> below_;
+  Ssl ssl_;
+  BIO* incoming_;  // of ssl_
+  BIO* outgoing_;
+  bool ended_ = false;  // the stream below has
+  bool flushing_ = false;
+  bool broken_ = false;  // a flush did not come to its end
+  Event flushed_;
+};
+
+}  // namespace cloche::egress
