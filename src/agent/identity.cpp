@@ -103,7 +103,7 @@ void signal_all_of(uid_t uid, int number) {
 }
 
 void signal_all_by_child(uid_t uid, int number, int times) {
-  constexpr int patience_ms = 200;
+  constexpr int timeout_ms = 200;
   const pid_t child = ::fork();
   if (child == 0) {
     // The saved id stays the agent's: no program can trace the child.
@@ -112,7 +112,7 @@ void signal_all_by_child(uid_t uid, int number, int times) {
     ::_exit(0);
   }
   if (child < 0) return;
-  for (int waited = 0; waited < patience_ms; ++waited) {
+  for (int waited = 0; waited < timeout_ms; ++waited) {
     if (::waitpid(child, nullptr, WNOHANG) == child) return;
     ::poll(nullptr, 0, 1);
   }

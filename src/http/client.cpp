@@ -9,7 +9,7 @@ namespace cloche::http {
 namespace {
 
 // The longest that a connection may take to come about.
-constexpr auto connect_patience = std::chrono::seconds(15);
+constexpr auto connect_timeout = std::chrono::seconds(15);
 constexpr std::size_t most_idle = 8;
 // Servers and whatever lies between close idle connections after a while; do not run into that.
 constexpr auto idle_lifetime = std::chrono::seconds(30);
@@ -47,7 +47,7 @@ struct Client::Impl {
   }
 
   Task<Result<std::unique_ptr<Connection>>> connect(Deadline deadline) {
-    auto stream = co_await open_stream(executor, endpoint, deadline.sooner(Deadline::after(connect_patience)));
+    auto stream = co_await open_stream(executor, endpoint, deadline.sooner(Deadline::after(connect_timeout)));
     if (!stream) co_return fail(std::move(stream).error().at(describe(endpoint)));
     co_return std::make_unique<Connection>(std::move(*stream));
   }

@@ -60,7 +60,7 @@ class ExecStream final : public Stream {
   }
 
   void begin_after(const Moment& mark, const wire::ExecRequest& request) {
-    patience_ = loop_.after(check_interval, [this, mark, request] {
+    check_timer_ = loop_.after(check_interval, [this, mark, request] {
       if (closed()) return;
       if (!mark.has_passed()) return begin_after(mark, request);
       if (const auto begun = begin(request); !begun) return close(begun.error());
@@ -90,7 +90,7 @@ class ExecStream final : public Stream {
   Zygotes& zygotes_;
   WriterTracker& writers_;
   std::optional<wire::FileRequest> change_scan_;
-  Loop::Timer patience_;
+  Loop::Timer check_timer_;
   std::vector<std::function<void()>> until_begun_;
   std::unique_ptr<Program> program_;
 };

@@ -25,7 +25,7 @@ namespace cloche::agent {
 
 namespace {
 
-constexpr std::chrono::seconds patience{3};
+constexpr std::chrono::seconds orphan_timeout{3};
 // Rounds of looking and killing before all of the user's processes are stopped: what is left then changes its pid
 // faster than it can be found.
 constexpr int calm_rounds = 4;
@@ -149,7 +149,7 @@ void end_orphans(OrphanMark mark, uid_t uid) {
   const bool is_crowd = std::ranges::count(read_process_table(), ::getpid(), &ProcessRow::parent) > crowd;
   const auto kill_some = [&](bool is_calm) { return is_calm ? kill_strays(known) : kill_hoppers(uid, known); };
   if (!kill_some(!is_crowd)) return;
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+  const auto deadline = std::chrono::steady_clock::now() + orphan_timeout;
   // A look can miss what hops: one that finds nothing is not enough.
   for (int round = 1, clean = 0; clean < clean_looks && std::chrono::steady_clock::now() < deadline; ++round) {
     ::poll(nullptr, 0, 2);
@@ -158,7 +158,7 @@ void end_orphans(OrphanMark mark, uid_t uid) {
 }
 
 void end_tree_of_lost_supervisor(pid_t program) {
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+  const auto deadline = std::chrono::steady_clock::now() + orphan_timeout;
   for (bool found = true; found && std::chrono::steady_clock::now() < deadline;) {
     found = false;
     const auto table = read_process_table();

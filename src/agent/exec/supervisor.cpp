@@ -30,7 +30,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 // How long a killed tree may take to disappear before the result is reported anyway.
-constexpr milliseconds tree_patience{5'000};
+constexpr milliseconds tree_timeout{5'000};
 constexpr std::size_t large_tree = 8;
 
 std::uint64_t in_us(const timeval& time) {
@@ -227,7 +227,7 @@ class Supervisor {
   // Kills and reaps until nothing descends from us any more. A tree that is large, or forks faster than it is killed,
   // is first stopped: it cannot fork then, and still counts in the limit of processes.
   void end_tree() {
-    const auto deadline = Clock::now() + tree_patience;
+    const auto deadline = Clock::now() + tree_timeout;
     for (int round = 0; reap() && Clock::now() < deadline; ++round) {
       if (round >= 3 || (round == 0 && descendants(read_process_table(), ::getpid()).size() > large_tree)) {
         while (signal_tree_once_stopped() && Clock::now() < deadline) {

@@ -19,7 +19,7 @@ namespace cloche::agent {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::seconds patience{4};
+constexpr std::chrono::seconds kill_timeout{4};
 
 std::uint32_t reap_all() {
   std::uint32_t reaped = 0;
@@ -37,7 +37,7 @@ std::vector<pid_t> others(const std::set<pid_t>& spared) {
 
 // Waits until one of them has ended or a millisecond has passed.
 void wait_for_one_of(const std::vector<pid_t>& pids) {
-  constexpr int patience_ms = 1;
+  constexpr int timeout_ms = 1;
   std::vector<UniqueFd> handles;
   std::vector<pollfd> polled;
   for (const pid_t pid : pids) {
@@ -48,12 +48,12 @@ void wait_for_one_of(const std::vector<pid_t>& pids) {
     polled.push_back(ended);
     handles.push_back(std::move(handle));
   }
-  ::poll(polled.data(), polled.size(), patience_ms);
+  ::poll(polled.data(), polled.size(), timeout_ms);
 }
 
 std::uint32_t end_processes(const ResetPlan& plan) {
   std::uint32_t killed = 0;
-  const auto deadline = Clock::now() + patience;
+  const auto deadline = Clock::now() + kill_timeout;
   for (;;) {
     // First the users' programs, all at once; then what is left one by one: supervisors, workers, strangers.
     for (const auto& [uid, gid] : plan.users) signal_all_of(uid, SIGKILL);

@@ -28,11 +28,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr uid_t nobody = 65534;
-constexpr auto patience = 60s;
+constexpr auto read_timeout = 60s;
 
 bool wait_readable(int fd) {
   pollfd polled{fd, POLLIN, 0};
-  return ::poll(&polled, 1, static_cast<int>(std::chrono::milliseconds(patience).count())) == 1;
+  return ::poll(&polled, 1, static_cast<int>(std::chrono::milliseconds(read_timeout).count())) == 1;
 }
 
 void send_with_fds(int socket, std::initializer_list<int> fds) {

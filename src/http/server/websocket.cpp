@@ -128,7 +128,7 @@ class BeastWebSocket final : public WebSocket {
                  const WebSocketOptions& options, std::string protocol, std::unique_ptr<BodyShare> share)
       : native_(ClientStreamLayer(client_stream, executor)), protocol_(std::move(protocol)), share_(std::move(share)) {
     websocket::stream_base::timeout timeout{};
-    timeout.handshake_timeout = options.close_patience;
+    timeout.handshake_timeout = options.close_timeout;
     timeout.idle_timeout = options.idle;
     timeout.keep_alive_pings = true;
     native_.set_option(timeout);

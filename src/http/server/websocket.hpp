@@ -16,7 +16,7 @@ struct WebSocketOptions {
   Bytes message = mib(1);  // the largest that is taken
   // A client that says nothing for half of this is pinged, and is gone when that brings no answer either.
   std::chrono::steady_clock::duration idle = std::chrono::minutes(2);
-  std::chrono::steady_clock::duration close_patience = std::chrono::seconds(5);
+  std::chrono::steady_clock::duration close_timeout = std::chrono::seconds(5);
   std::vector<std::string> protocols;  // of which the client's first choice is taken
 };
 
