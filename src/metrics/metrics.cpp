@@ -94,6 +94,7 @@ std::string Metrics::text() const {
   if (sources.sessions) add_sessions(all, sources.sessions());
   if (sources.http) add_http(all, sources.http());
   if (sources.unremoved) add_unremoved(all, sources.unremoved());
+  if (sources.egress) add_egress(all, sources.egress());
   add_internal_errors(all, internal_errors());
   return prometheus::TextSerializer().Serialize(all);
 }

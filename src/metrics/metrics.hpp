@@ -24,6 +24,7 @@ class Metrics {
     std::function<session::SessionCounts()> sessions;
     std::function<http::ServerCounts()> http;
     std::function<std::size_t()> unremoved;  // sandboxes that resist their removal
+    std::function<egress::Totals()> egress;
   };
 
   Metrics();

@@ -50,5 +50,26 @@ TEST(Metrics, WatchedCounts_AreThoseOfTheMomentOfTheLook) {
   EXPECT_THAT(text, HasSubstr(R"(cloche_pool_claim_seconds_bucket{profile="python",le="+Inf"} 2)"));
 }
 
+TEST(Metrics, ConnectionsToTheOutside_AreCountedByOutcome) {
+  Metrics metrics;
+  Metrics::Sources sources;
+  sources.egress = [] {
+    egress::Totals totals;
+    totals.open = 2;
+    totals.connections = 5;
+    totals.denied = 3;
+    totals.over_quota = 1;
+    totals.bytes_down = 700;
+    return totals;
+  };
+  metrics.watch(std::move(sources));
+  const std::string text = metrics.text();
+  EXPECT_THAT(text, HasSubstr("cloche_egress_connections 2"));
+  EXPECT_THAT(text, HasSubstr("cloche_egress_connections_total 5"));
+  EXPECT_THAT(text, HasSubstr(R"(cloche_egress_refused_total{outcome="denied"} 3)"));
+  EXPECT_THAT(text, HasSubstr(R"(cloche_egress_refused_total{outcome="over_quota"} 1)"));
+  EXPECT_THAT(text, HasSubstr(R"(cloche_egress_bytes_total{direction="down"} 700)"));
+}
+
 }  // namespace
 }  // namespace cloche::metrics

@@ -132,6 +132,22 @@ void add_unremoved(Families& families, std::size_t sandboxes) {
             {{{}, static_cast<double>(sandboxes)}});
 }
 
+void add_egress(Families& families, const egress::Totals& totals) {
+  const auto number = [](std::uint64_t count) { return static_cast<double>(count); };
+  add_gauge(families, "cloche_egress_connections", "Connections of programs to the outside.",
+            {{{}, number(totals.open)}});
+  add_counter(families, "cloche_egress_connections_total", "Connections of programs that were allowed.",
+              {{{}, number(totals.connections)}});
+  add_counter(families, "cloche_egress_requests_total", "Requests of programs that were read and allowed.",
+              {{{}, number(totals.requests)}});
+  add_counter(families, "cloche_egress_refused_total", "Connections and requests of programs that were not carried.",
+              {{{{"outcome", "denied"}}, number(totals.denied)},
+               {{{"outcome", "failed"}}, number(totals.failed)},
+               {{{"outcome", "over_quota"}}, number(totals.over_quota)}});
+  add_counter(families, "cloche_egress_bytes_total", "Bytes of connections of programs.",
+              {{{{"direction", "up"}}, number(totals.bytes_up)}, {{{"direction", "down"}}, number(totals.bytes_down)}});
+}
+
 void add_internal_errors(Families& families, std::uint64_t count) {
   add_counter(families, "cloche_internal_errors_total", "Tasks and calls of the server that failed by an exception.",
               {{{}, static_cast<double>(count)}});

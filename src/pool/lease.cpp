@@ -45,6 +45,20 @@ Task<Result<Exec::Collected>> Lease::run(ExecSpec spec, Deadline deadline) {
   co_return ran;
 }
 
+Task<Status> Lease::change_network(Binding binding, Deadline deadline) {
+  const auto sandbox = sandbox_;
+  const auto pool = pool_.lock();
+  if (!pool) co_return fail(ErrorCode::sandbox_lost, "the pool is gone");
+  CLOCHE_CO_CHECK(co_await pool->set_network(slot_, claim_, binding.network, deadline));
+  binding_ = std::move(binding);
+  co_return Status{};
+}
+
+std::shared_ptr<egress::Books> Lease::egress_books() const {
+  const auto pool = pool_.lock();
+  return pool ? pool->egress_books(slot_, claim_) : nullptr;
+}
+
 FilePath Lease::place(std::string path) const {
   if (path.starts_with('/')) return FilePath(std::move(path));
   return FilePath::beneath(binding_.work_dir, std::move(path));

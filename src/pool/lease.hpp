@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "egress/books/books.hpp"
+#include "egress/policy/policy.hpp"
 #include "pool/policy.hpp"
 #include "sandbox/live_sandbox.hpp"
 
@@ -16,6 +18,7 @@ class WarmPool;
 struct Binding {
   std::map<std::string, std::string> env;  // secrets among it
   std::string work_dir;                    // absolute
+  egress::Policy network;                  // what programs can reach
 
   // The program's own settings win.
   void apply_to(ExecSpec& spec) const;
@@ -40,6 +43,12 @@ class Lease {
   const Binding& binding() const { return binding_; }
   // After a takeover, when what was bound is not known to the sandbox.
   void rebind(Binding binding) { binding_ = std::move(binding); }
+
+  // Binds this in place of what was bound, and makes its network that of the sandbox: the way out is opened, changed or
+  // closed. On an error the former binding stays; `unsupported` if the agent is too old. One call at a time.
+  Task<Status> change_network(Binding binding, Deadline deadline);
+  // Events of the sandbox's connections; none if it has never had a network.
+  std::shared_ptr<egress::Books> egress_books() const;
 
   // Like those of LiveSandbox, with what was bound.
   Task<Result<std::unique_ptr<Exec>>> start(ExecSpec spec, Deadline deadline = Deadline::never());

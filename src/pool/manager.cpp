@@ -67,8 +67,14 @@ Result<std::unique_ptr<Manager>> Manager::create(Executor executor, Backend& bac
                   "the alias '" + alias + "' names the profile '" + name + "', which does not exist");
     }
   }
-  return std::unique_ptr<Manager>(
-      new Manager(std::move(executor), backend, std::move(journal), std::move(options), std::move(tenancy)));
+  // Sandboxes of these profiles are made with what a way out needs.
+  for (Profile& profile : options.profiles) profile.sandbox.egress = profile.network.mode != Network::none;
+  std::unique_ptr<Manager> manager(
+      new Manager(executor, backend, std::move(journal), std::move(options), std::move(tenancy)));
+  CLOCHE_TRY(manager->outlets_, Outlets::create(std::move(executor), manager->options_, manager->tenancy_.access,
+                                                manager->tenancy_.meters));
+  manager->make_pools();
+  return manager;
 }
 
 Manager::Manager(Executor executor, Backend& backend, std::unique_ptr<Journal> journal, ManagerOptions options,
@@ -83,11 +89,12 @@ Manager::Manager(Executor executor, Backend& backend, std::unique_ptr<Journal> j
       removing_(executor, options_.max_removing),
       removing_again_(executor, removals_again),
       ended_(executor),
-      tasks_(executor) {
+      tasks_(executor) {}
+
+void Manager::make_pools() {
   for (const Profile& profile : options_.profiles) {
-    Surroundings surroundings{executor_,       backend_,        *journal_,
-                              secrets_,        tenancy_.access, making_,
-                              removing_,       removing_again_, options_.name_prefix,
+    Surroundings surroundings{executor_,       backend_, *journal_, secrets_,        tenancy_.access,
+                              *outlets_,       making_,  removing_, removing_again_, options_.name_prefix,
                               options_.callers};
     pools_[profile.name] = std::make_shared<WarmPool>(std::move(surroundings), profile);
   }

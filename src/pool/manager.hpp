@@ -38,6 +38,9 @@ class Manager {
   Task<Result<Lease>> acquire(std::string name, ClaimOptions options, Deadline deadline = Deadline::never());
 
   std::map<std::string, PoolStats> stats() const;  // by profile
+  egress::Totals egress_totals() const { return outlets_->totals(); }
+  // Where this server listens: no sandbox's connection gets there.
+  void forbid(const egress::ForbiddenPlace& place) { outlets_->forbid(place); }
   // Sandboxes that could not be removed so far, of all pools and of none. Each is tried again every now and then.
   std::vector<Unremoved> unremoved() const;
 
@@ -54,6 +57,7 @@ class Manager {
  private:
   Manager(Executor executor, Backend& backend, std::unique_ptr<Journal> journal, ManagerOptions options,
           Tenancy tenancy);
+  void make_pools();
   const std::string& profile_of(const std::string& name) const;
   std::string names_for(const std::string& tenant) const;
   Task<Status> wait_for_engine(Deadline deadline);
@@ -72,6 +76,7 @@ class Manager {
   ManagerOptions options_;
   Tenancy tenancy_;
   Secrets secrets_;
+  std::unique_ptr<Outlets> outlets_;
   Gate making_;
   Gate removing_;
   Gate removing_again_;

@@ -183,9 +183,14 @@ void Policy::make_failed(SlotId id, Time now) {
   settle(now);
 }
 
+bool Policy::is_lent_to(SlotId id, ClaimId claim) const {
+  const auto slot = slots_.find(id);
+  return slot != slots_.end() && slot->second.state == SlotState::lent && slot->second.lease == claim;
+}
+
 bool Policy::give_back(SlotId id, ClaimId claim, Time now) {
   const auto slot = slots_.find(id);
-  if (slot == slots_.end() || slot->second.state != SlotState::lent || slot->second.lease != claim) return false;
+  if (!is_lent_to(id, claim)) return false;
   const bool above_limit = counts_.total() - counts_.removing > options_.scale_limit;
   std::optional<RemoveReason> end;
   if (slot->second.dead) {
@@ -211,7 +216,7 @@ bool Policy::give_back(SlotId id, ClaimId claim, Time now) {
 
 bool Policy::destroy(SlotId id, ClaimId claim, Time now) {
   const auto slot = slots_.find(id);
-  if (slot == slots_.end() || slot->second.state != SlotState::lent || slot->second.lease != claim) return false;
+  if (!is_lent_to(id, claim)) return false;
   start_removing(slot, RemoveReason::poisoned, now);
   settle(now);
   return true;

@@ -140,6 +140,7 @@ class Policy {
   std::size_t waiting() const { return queue_.size(); }
   const PoolOptions& options() const { return options_; }
   std::optional<SlotState> state(SlotId slot) const;
+  bool is_lent_to(SlotId slot, ClaimId claim) const;
   std::uint32_t uses(SlotId slot) const;
   std::optional<std::string> tenant(SlotId slot) const;
   // A claim that no longer wants a sandbox, although one is still being created for it.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "auth/access_table.hpp"
+#include "pool/outlets.hpp"
 
 namespace cloche::pool {
 
@@ -14,9 +15,10 @@ struct Tenancy {
   // Maps a name to the profiles that are used if its own profile does not exist. They serve the tenants that may not
   // use it, so that a closed profile cannot be distinguished from a missing one.
   std::map<std::string, std::vector<std::string>> fallbacks;
+  MeterFactory meters;  // of connections to the outside
 
   // For a program that embeds the library: its own claims are trusted.
-  static Tenancy of_trusted_callers() { return {auth::AccessTable::of_trusted_callers(), {}}; }
+  static Tenancy of_trusted_callers() { return {auth::AccessTable::of_trusted_callers(), {}, {}}; }
 };
 
 }  // namespace cloche::pool

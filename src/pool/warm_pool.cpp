@@ -127,6 +127,7 @@ Task<Result<Lease>> WarmPool::adopt_held(std::unique_ptr<Enclosure> enclosure, J
   const SlotId slot = policy_.adopt_lent(claim, entry.tenant.value_or(""), entry.uses, now());
   rooms_[slot].name = entry.name;
   rooms_[slot].limits_bound = true;  // they may have been
+  rooms_[slot].holder = entry.holder;
   settle_in(slot, std::move(*taken));
   Binding binding;
   binding.work_dir = profile_.sandbox.work_dir;
@@ -170,6 +171,9 @@ Task<Result<Lease>> WarmPool::claim_unguarded(ClaimOptions options, std::string 
     // Given back, it must become clean soon or it is removed. Meanwhile the caller gets another one.
     if (!alive || room == rooms_.end()) continue;
     auto bound = co_await bind(room->second, binding, std::move(options), deadline);
+    if (bound && binding.network.network != Network::none) {
+      bound = co_await set_network(slot, id, binding.network, deadline);
+    }
     // The caller has not had this sandbox yet, and can get another.
     if (!bound && bound.error().code == ErrorCode::sandbox_lost) bound.error().code = ErrorCode::unavailable;
     if (!bound) co_return fail(refusal_of_binding(std::move(bound).error()));
@@ -229,8 +233,10 @@ Result<Binding> WarmPool::binding_of(const ClaimOptions& options) const {
   CLOCHE_CHECK(validate(options.limits.over(spec.limits)));
   CLOCHE_TRY(Secrets::Values named,
              surroundings_.secrets.of_claim(options.secrets, options.tenant, surroundings_.access));
+  CLOCHE_TRY(binding.network, surroundings_.outlets.policy_for(profile_, options));
   CLOCHE_TRY(binding.env, surroundings_.secrets.of_profile(profile_.secrets));
   binding.env.merge(named);
+  binding.env.merge(surroundings_.outlets.variables_for(binding.network));
   // Environment that is said plainly wins over secrets, and a claim's over the profile's.
   for (const auto* env : {&profile_.env, &options.env}) {
     for (const auto& [name, value] : *env) binding.env[name] = value;
@@ -269,6 +275,46 @@ Task<Status> WarmPool::bind(Room& room, const Binding& binding, ClaimOptions opt
     if (!written) co_return fail(std::move(written).error().at(path));
   }
   co_return Status{};
+}
+
+Task<Status> WarmPool::set_network(SlotId slot, ClaimId claim, egress::Policy network, Deadline deadline) {
+  const auto self = shared_from_this();
+  if (!policy_.is_lent_to(slot, claim)) co_return fail(ErrorCode::sandbox_lost, "the sandbox was released");
+  Room& room = rooms_.at(slot);
+  if (network.network == Network::none) {
+    co_await close_outlet(slot);
+    co_return Status{};
+  }
+  if (const std::string* bundle = surroundings_.outlets.trust_bundle_for(network)) {
+    auto files = room.sandbox->files();
+    FilePath place{std::string(Outlets::trust_path)};
+    WriteOptions how;
+    how.read_only = WriteOptions::ReadOnly::replace;
+    auto written = co_await files.write(std::move(place), *bundle, how, deadline);
+    if (!written) co_return fail(std::move(written).error().at("write the trusted certificates"));
+    if (!policy_.is_lent_to(slot, claim)) co_return fail(ErrorCode::sandbox_lost, "the sandbox was released");
+  }
+  if (room.outlet) {
+    room.outlet->set_policy(std::move(network));
+    co_return Status{};
+  }
+  Outlets::Place place{policy_.tenant(slot).value_or(""), room.holder.empty() ? room.name : room.holder, room.books};
+  const auto outlet = surroundings_.outlets.make(room.sandbox, std::move(place), std::move(network));
+  // From now on whoever takes the sandbox back closes it, whether it listens already or not.
+  room.outlet = outlet;
+  auto listening = co_await outlet->listen(deadline);
+  if (!listening && policy_.is_lent_to(slot, claim)) co_await close_outlet(slot);
+  co_return listening;
+}
+
+Task<> WarmPool::close_outlet(SlotId slot) {
+  const auto outlet = std::exchange(rooms_.at(slot).outlet, nullptr);
+  if (!outlet) co_return;
+  co_await outlet->close();
+}
+
+std::shared_ptr<egress::Books> WarmPool::egress_books(SlotId slot, ClaimId claim) const {
+  return policy_.is_lent_to(slot, claim) ? rooms_.at(slot).books : nullptr;
 }
 
 void WarmPool::act() {
@@ -333,7 +379,9 @@ void WarmPool::on_serve(const Serve& serve) {
     policy_.give_back(serve.slot, serve.claim, now());
     return;
   }
-  const std::string& name = rooms_.at(serve.slot).name;
+  Room& room = rooms_.at(serve.slot);
+  const std::string& name = room.name;
+  room.holder = waiter->second->holder();
   const auto written = surroundings_.journal.lend(name, policy_.tenant(serve.slot).value_or(""),
                                                   policy_.uses(serve.slot), waiter->second->holder());
   fault_point<"pool.lent">();

@@ -14,6 +14,7 @@
 #include "pool/journal.hpp"
 #include "pool/lease.hpp"
 #include "pool/load_watch.hpp"
+#include "pool/outlets.hpp"
 #include "pool/policy.hpp"
 #include "pool/secrets.hpp"
 
@@ -26,6 +27,7 @@ struct Surroundings {
   Journal& journal;
   const Secrets& secrets;
   const auth::AccessTable& access;
+  Outlets& outlets;
   Gate& making;
   Gate& removing;
   Gate& removing_again;  // for those that have resisted: they do not hold up the others
@@ -58,6 +60,9 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
   // Called by leases. False, and harmless, when the claim does not have the slot (any more).
   bool give_back(SlotId slot, ClaimId claim);
   bool destroy(SlotId slot, ClaimId claim);
+  // `sandbox_lost` when the claim does not have the slot (any more).
+  Task<Status> set_network(SlotId slot, ClaimId claim, egress::Policy network, Deadline deadline);
+  std::shared_ptr<egress::Books> egress_books(SlotId slot, ClaimId claim) const;
 
   // The work of a monitor every second: what is too old, what is missing, what died silently, how high the load is.
   void watch();
@@ -83,6 +88,9 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
   struct Room {
     std::string name;
     std::shared_ptr<LiveSandbox> sandbox;  // none while it is being made
+    std::string holder;                    // of the lease; empty: none in particular
+    std::shared_ptr<Outlet> outlet;        // of the lease, if it has a network
+    std::shared_ptr<egress::Books> books;  // of the lease, if it ever had one
     Time looked_at;
     bool limits_bound = false;
     bool being_looked_at = false;
@@ -106,6 +114,8 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
   Task<Result<std::shared_ptr<LiveSandbox>>> make_named(SlotId slot, std::string name, Urgency urgency);
   Task<> reset(SlotId slot);
   Task<Status> make_clean(LiveSandbox& sandbox, bool limits_bound);
+  // What the lease had, before the sandbox is reset or removed.
+  Task<> close_outlet(SlotId slot);
   Task<> remove(SlotId slot, RemoveReason reason);
   Task<Status> try_to_remove(std::string name, std::shared_ptr<LiveSandbox> sandbox, std::uint32_t tries);
   Task<> look_at(SlotId slot);

@@ -95,7 +95,11 @@ Task<> WarmPool::reset(SlotId slot) {
   const std::string name = rooms_.at(slot).name;
   const auto sandbox = rooms_.at(slot).sandbox;
   const bool limits_bound = rooms_.at(slot).limits_bound;
-  auto work = [this, &sandbox, limits_bound] { return make_clean(*sandbox, limits_bound); };
+  auto work = [this, slot, &sandbox, limits_bound]() -> Task<Status> {
+    rooms_.at(slot).books.reset();
+    co_await close_outlet(slot);
+    co_return co_await make_clean(*sandbox, limits_bound);
+  };
   auto clean = co_await attempted("pool " + profile_.name + ": reset " + name, std::move(work));
   if (policy_.state(slot) != SlotState::resetting) co_return;  // it died, and is on its way out
   if (clean) clean = surroundings_.journal.set_state(name, JournalState::idle);
@@ -135,6 +139,12 @@ Task<> WarmPool::remove(SlotId slot, RemoveReason reason) {
     log::warn("pool {}: {} was in use for longer than running_timeout", profile_.name, name);
   }
   sandbox->cut_off({ErrorCode::sandbox_lost, "the sandbox was revoked: " + std::string(to_string(reason))});
+  auto closing = [this, slot]() -> Task<Status> {
+    co_await close_outlet(slot);
+    co_return Status{};
+  };
+  auto closed = co_await attempted("pool " + profile_.name + ": close the way out of " + name, std::move(closing));
+  if (!closed) log::error("pool {}: {}: {}", profile_.name, name, closed.error().message);
   std::uint32_t tries = 0;
   for (std::chrono::seconds pause{1};; pause = std::min(pause * 2, longest_pause_between_removals)) {
     auto work = [&] { return try_to_remove(name, sandbox, tries); };

@@ -18,6 +18,7 @@
 #include "api/operations/metrics_routes.hpp"
 #include "api/proxy/routes.hpp"
 #include "api/runs/routes.hpp"
+#include "api/sessions/egress_routes.hpp"
 #include "api/sessions/routes.hpp"
 #include "api/terminal/routes.hpp"
 #include "core/async/guarded.hpp"
@@ -26,6 +27,7 @@
 #include "core/log.hpp"
 #include "host/backends.hpp"
 #include "language/default_profiles.hpp"
+#include "server/egress_meter.hpp"
 #include "server/listen.hpp"
 #include "server/owners.hpp"
 
@@ -196,6 +198,7 @@ Result<std::unique_ptr<Service>> Service::create(Executor executor, ServiceOptio
   if (service->authenticator_->needs_token()) share_pools(manager.profiles);
   for (const auto& [alias, profile] : languages.aliases_for(manager.profiles)) manager.aliases.emplace(alias, profile);
   CLOCHE_TRY(pool::Tenancy tenancy, owners_of(options.config, manager.profiles, languages));
+  tenancy.meters = egress_meters(*service->quotas_);
   warn_of_useless_secrets(options.config);
 
   CLOCHE_TRY(service->instance_, InstanceDir::claim(manager.engine));
@@ -227,7 +230,8 @@ Result<std::unique_ptr<Service>> Service::create(Executor executor, ServiceOptio
   service->metrics_.watch({.pools = [pools = service->pools_.get()] { return pools->stats(); },
                            .sessions = [sessions = service->sessions_.get()] { return sessions->counts(); },
                            .http = [server = service->http_.get()] { return server->counts(); },
-                           .unremoved = [pools = service->pools_.get()] { return pools->unremoved().size(); }});
+                           .unremoved = [pools = service->pools_.get()] { return pools->unremoved().size(); },
+                           .egress = [pools = service->pools_.get()] { return pools->egress_totals(); }});
   return service;
 }
 
@@ -240,6 +244,7 @@ http::Handler Service::routes(api::TerminalRules terminals) {
   api::add_lease_routes(router, *door_, *leases_, *runner_, *quotas_);
   api::CallRouter calls;
   api::add_session_routes(calls, *sessions_);
+  api::add_egress_routes(calls, *sessions_);
   api::add_run_routes(calls, *sessions_, runner_->languages(), pools_->access(), *quotas_);
   api::add_context_routes(calls, *sessions_);
   api::add_file_routes(calls, *sessions_);
@@ -275,6 +280,7 @@ Task<Status> Service::start() {
     instance_->made_nothing();
     co_return listening;
   }
+  forbid_own_addresses();
   instance_->will_make();
   auto started = co_await pools_->prove(Deadline::after(start_patience));
   if (started) {
@@ -291,6 +297,12 @@ Task<Status> Service::start() {
   watching_.spawn("loop lag",
                   [this] { return watch_loop_lag(lag_interval, [this](auto by) { metrics_.loop_was_late(by); }); });
   co_return Status{};
+}
+
+void Service::forbid_own_addresses() {
+  for (const http::ListensOn& each : http_->listens_on()) {
+    if (const auto address = egress::Address::parse(each.address)) pools_->forbid({*address, each.port});
+  }
 }
 
 std::vector<std::string> Service::addresses() const {

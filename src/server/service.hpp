@@ -59,6 +59,8 @@ class Service {
   Service(const Executor& executor, const ManagerOptions& manager);
   http::Handler routes(api::TerminalRules terminals);
   http::Handler when_ready(http::Handler handler);
+  // No program of a sandbox reaches the service through itself.
+  void forbid_own_addresses();
   Task<> end(Deadline drained);
   Task<Status> end_in_order(Deadline drained);
   std::string left_to_the_next() const;

@@ -1,6 +1,7 @@
 // How a session's options are written into its record, and read again.
 #include <boost/json.hpp>
 
+#include "session/network_json.hpp"
 #include "session/record_file.hpp"
 
 namespace cloche::session {
@@ -34,6 +35,12 @@ SessionOptions options_of(const json::object& object) {
   options.limits.open_files = number("open_files");
   if (const json::value* cpus = object.if_contains("cpus")) options.limits.cpus = cpus->to_number<double>();
   if (const auto idle = number("idle_timeout")) options.idle_timeout = std::chrono::seconds(*idle);
+  // Records of versions without networks have none.
+  if (const json::value* network = object.if_contains("network")) {
+    auto read = read_network(*network, "network");
+    if (!read) throw std::invalid_argument(read.error().message);
+    options.network = std::move(*read);
+  }
   return options;
 }
 
@@ -50,6 +57,7 @@ std::string write_options(const SessionOptions& options) {
   put(object, "open_files", options.limits.open_files);
   put(object, "cpus", options.limits.cpus);
   if (options.idle_timeout) object["idle_timeout"] = options.idle_timeout->count();
+  if (options.network) object["network"] = to_json(*options.network);
   return json::serialize(object);
 }
 

@@ -13,6 +13,7 @@ Session::Session(const Executor& executor, SessionKey key, SessionOptions option
       last_used_(created),
       quotas_(quotas),
       file_operations_(executor, bounds_.file_operations),
+      network_changes_(executor, 1),
       changed_(executor) {}
 
 SessionState Session::state() const {
@@ -38,6 +39,11 @@ SessionInfo Session::info() const {
   info.last_used = last_used_;
   info.idle_timeout = idle_timeout_;
   info.calls = calls_;
+  if (options_.network) {
+    info.network = *options_.network;
+  } else if (profile_) {
+    info.network.mode = profile_->network.mode;
+  }
   if (lease_) info.sandbox = lease_->id().value;
   return info;
 }

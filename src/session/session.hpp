@@ -34,6 +34,7 @@ struct SessionOptions {
   std::vector<std::string> secrets;
   LimitOverrides limits;
   std::optional<std::chrono::seconds> idle_timeout;  // instead of the store's
+  std::optional<NetworkPolicy> network;              // instead of the profile's
 };
 
 enum class SessionState {
@@ -63,6 +64,7 @@ struct SessionInfo {
   WallTime last_used;
   std::chrono::seconds idle_timeout{};
   std::uint32_t calls = 0;  // under way
+  NetworkPolicy network;    // its own; of the profile's the mode alone
   std::string sandbox;
 };
 
@@ -182,6 +184,7 @@ class Session {
   std::shared_ptr<std::uint32_t> streams_ = std::make_shared<std::uint32_t>(0);
   std::shared_ptr<std::uint32_t> connections_ = std::make_shared<std::uint32_t>(0);
   Gate file_operations_;
+  Gate network_changes_;  // one at a time
   auth::QuotaTicket ticket_;
   RunMeter meter_;
   ChangeRules artifact_rules_;

@@ -12,6 +12,8 @@ namespace cloche::session {
 namespace {
 
 constexpr std::chrono::seconds check_interval{1};
+// To open the way out of a sandbox that was found again.
+constexpr std::chrono::seconds network_timeout{10};
 // Until calls are accepted although not all runs of an earlier process are counted yet.
 constexpr std::chrono::seconds counting_timeout{5};
 
@@ -25,6 +27,7 @@ ClaimOptions claim_for(const SessionKey& key, const SessionOptions& options) {
   claim.env = options.env;
   claim.secrets = options.secrets;
   claim.limits = options.limits;
+  claim.network = options.network;
   return claim;
 }
 
@@ -153,6 +156,15 @@ Task<Status> SessionStore::meet_again(Record record, pool::Lease lease) {
     log::warn("{}: {}", name_of(record.key), limited.error().message);
     lose("its limits could not be restored");
     co_return Status{};
+  }
+  if (session->lease_.binding().network.network != Network::none) {
+    pool::Binding bound = session->lease_.binding();
+    auto opened = co_await session->lease_.change_network(std::move(bound), Deadline::after(network_timeout));
+    if (!opened) {
+      log::warn("{}: {}", name_of(record.key), opened.error().message);
+      lose("its network could not be restored");
+      co_return Status{};
+    }
   }
   // Background programs keep it from being idle.
   ++finding_;
@@ -295,6 +307,31 @@ Task<Result<std::shared_ptr<Session>>> SessionStore::make(auth::AuthorizedTenant
   session->lease_ = std::move(*lease);
   ++counts_.made;
   co_return session;
+}
+
+Task<Result<SessionInfo>> SessionStore::set_network(auth::AuthorizedTenant tenant, std::string id,
+                                                    std::optional<NetworkPolicy> network, Deadline deadline) {
+  CLOCHE_CO_TRY(const SessionUse use, find(tenant, id));
+  const Gate::Pass pass = co_await use->network_changes_.enter(Urgency::ordinary);
+  Session& session = *use;
+  SessionOptions options = session.options_;
+  options.network = std::move(network);
+  CLOCHE_CO_TRY(const auto pool, manager_.find(options.profile));
+  CLOCHE_CO_TRY(pool::Binding binding, pool->binding_of(claim_for(session.key_, options)));
+  // The record comes first: after a crash the session has the network that it says.
+  const auto write = [&](const SessionOptions& written) {
+    return records_->begin({.key = session.key_, .options = written, .created = session.created_, .made = true});
+  };
+  CLOCHE_CO_CHECK(write(options));
+  fault_point<"session.network.recorded">();
+  auto changed = co_await session.lease_.change_network(std::move(binding), deadline);
+  if (!changed) {
+    if (auto undone = write(session.options_); !undone)
+      log::error("{}: {}", name_of(session.key_), undone.error().message);
+    co_return fail(std::move(changed).error());
+  }
+  session.options_ = std::move(options);
+  co_return session.info();
 }
 
 std::vector<SessionInfo> SessionStore::list(const std::optional<std::string>& tenant) const {

@@ -62,6 +62,11 @@ class SessionStore {
   // by the deadline are cut off.
   Task<Status> end(auth::AuthorizedTenant tenant, std::string id, EndMode mode, Deadline deadline);
 
+  // Changes the network of a session that lives; none: the profile's again. Programs that are already running keep
+  // their environment. `not_found` if the tenant may not choose it.
+  Task<Result<SessionInfo>> set_network(auth::AuthorizedTenant tenant, std::string id,
+                                        std::optional<NetworkPolicy> network, Deadline deadline);
+
   SessionCounts counts() const;
   const StoreOptions& options() const { return options_; }
 

@@ -8,6 +8,7 @@
 #include "core/utf8.hpp"
 #include "json/json_object.hpp"
 #include "json/write_json.hpp"
+#include "session/network_json.hpp"
 
 namespace cloche::api {
 
@@ -120,6 +121,14 @@ Result<std::vector<Asset>> read_assets(const json::value& value, std::string_vie
 
 Result<std::vector<Asset>> read_resolved_assets(const json::value& body) {
   return read_assets(body, "resolved_assets");
+}
+
+Result<std::optional<NetworkPolicy>> read_lease_network(const json::value& value) {
+  CLOCHE_TRY(auto body, JsonObject::of(value, "the body"));
+  const json::value* given = body.find("network");
+  if (given == nullptr) return std::nullopt;
+  CLOCHE_TRY(NetworkPolicy network, session::read_network(*given, "network"));
+  return network;
 }
 
 Result<CommandCall> read_command(const json::value& value) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cloche/container_types.hpp"
+#include "cloche/network.hpp"
 #include "core/result.hpp"
 #include "http/server/request/target.hpp"
 #include "json/shape.hpp"
@@ -24,6 +25,9 @@ Result<FileTree> read_submission_files(const json::value& body);
 // {field: [{"target", "content" base64, "read_only": true}]}
 Result<std::vector<Asset>> read_assets(const json::value& body, std::string_view field);
 Result<std::vector<Asset>> read_resolved_assets(const json::value& body);
+
+// {"network"}; absent: the profile's.
+Result<std::optional<NetworkPolicy>> read_lease_network(const json::value& body);
 
 struct CommandCall {
   std::string command;

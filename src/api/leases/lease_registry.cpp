@@ -28,13 +28,15 @@ Error autograder_message(Error error, const pool::WarmPool& pool, const std::str
 
 }  // namespace
 
-Task<Result<std::string>> LeaseRegistry::lend(Language language, std::string tenant, auth::QuotaTicket ticket) {
+Task<Result<std::string>> LeaseRegistry::lend(Language language, std::string tenant,
+                                              std::optional<NetworkPolicy> network, auth::QuotaTicket ticket) {
   forget_ended();
   CLOCHE_CO_TRY(const auto place, runner::StepPool::find(runner_.manager(), language, tenant));
   CLOCHE_CO_TRY(const auto pool, runner_.manager().find(place.profile));
   ClaimOptions options;
   options.tenant = tenant;
   options.at_limit = AtLimit::fail;
+  options.network = std::move(network);
   auto lease = co_await pool->claim(std::move(options));
   if (!lease) co_return fail(autograder_message(std::move(lease).error(), *pool, language.name, tenant));
   CLOCHE_CO_CHECK(fallible_point<"service.lease">());

@@ -29,7 +29,9 @@ class LeaseRegistry {
 
   // Leases a sandbox from the pool of the language. Fails immediately if none is available. Holds the ticket until the
   // lease ends.
-  Task<Result<std::string>> lend(Language language, std::string tenant, auth::QuotaTicket ticket);
+  // `network`: in place of the profile's.
+  Task<Result<std::string>> lend(Language language, std::string tenant, std::optional<NetworkPolicy> network,
+                                 auth::QuotaTicket ticket);
   // Releases the tickets of leases that the pool has ended, without waiting for the next lease.
   void forget_ended();
   // not_found if the tenant has no such lease, or no longer has it. The returned pointer keeps the lease alive.

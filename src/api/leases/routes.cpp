@@ -125,8 +125,9 @@ Task<Status> work_in_lease(LeaseRegistry& registry, auth::Quotas& quotas, auth::
   co_return Status{};
 }
 
-Task<Answer> lend(LeaseRegistry& registry, Language language, std::string tenant, auth::QuotaTicket ticket) {
-  auto id = co_await registry.lend(std::move(language), tenant, std::move(ticket));
+Task<Answer> lend(LeaseRegistry& registry, Language language, std::string tenant, std::optional<NetworkPolicy> network,
+                  auth::QuotaTicket ticket) {
+  auto id = co_await registry.lend(std::move(language), tenant, std::move(network), std::move(ticket));
   if (!id) {
     // Its clients know a pool that has no more as a 400.
     if (id.error().code == ErrorCode::limit_reached) co_return std::unexpected(DetailError(400, std::move(id).error()));
@@ -145,9 +146,19 @@ Task<Status> lend_call(LeaseRegistry& registry, runner::CodeRunner& runner, auth
     co_await answer(call.exchange, unprocessable(std::move(language).error()));
     co_return Status{};
   }
+  std::optional<NetworkPolicy> network;
+  if (call.exchange.has_body()) {
+    auto body = co_await read_lease_body(call.exchange, read_lease_network);
+    if (!body) {
+      DetailError error = std::move(body).error();
+      co_await answer_detail_error(call.exchange, std::move(error));
+      co_return Status{};
+    }
+    network = std::move(*body);
+  }
   registry.forget_ended();
   CLOCHE_CO_TRY(auth::QuotaTicket ticket, co_await take_ticket(quotas, auth::Quota::leases, call));
-  auto lent = co_await lend(registry, std::move(*language), std::move(tenant), std::move(ticket));
+  auto lent = co_await lend(registry, std::move(*language), std::move(tenant), std::move(network), std::move(ticket));
   co_await answer(call.exchange, std::move(lent));
   co_return Status{};
 }

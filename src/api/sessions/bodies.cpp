@@ -3,6 +3,7 @@
 #include "core/bytes.hpp"
 #include "core/utc_time.hpp"
 #include "json/json_object.hpp"
+#include "session/network_json.hpp"
 
 namespace cloche::api {
 
@@ -73,8 +74,20 @@ Result<NewSession> read_new_session(const json::value& body) {
     CLOCHE_TRY(const auto idle, object.seconds("idle_timeout", longest_idle, {}));
     wanted.options.idle_timeout = std::max(std::chrono::seconds(1), std::chrono::ceil<std::chrono::seconds>(idle));
   }
+  if (const json::value* network = object.find("network")) {
+    CLOCHE_TRY(wanted.options.network, session::read_network(*network, "network"));
+  }
   CLOCHE_CHECK(object.finish());
   return wanted;
+}
+
+Result<std::optional<NetworkPolicy>> read_network_body(const json::value& body) {
+  CLOCHE_TRY(JsonObject object, JsonObject::of(body, "the body"));
+  const json::value* given = object.find("network");
+  CLOCHE_CHECK(object.finish());
+  if (given == nullptr) return std::nullopt;
+  CLOCHE_TRY(NetworkPolicy network, session::read_network(*given, "network"));
+  return network;
 }
 
 json::object to_json(const session::SessionInfo& info) {
@@ -88,6 +101,7 @@ json::object to_json(const session::SessionInfo& info) {
   body["last_used"] = text_of(info.last_used);
   body["idle_timeout"] = info.idle_timeout.count();
   body["calls"] = info.calls;
+  body["network"] = session::to_json(info.network);
   if (!info.sandbox.empty()) body["sandbox"] = info.sandbox;
   return body;
 }

@@ -82,12 +82,25 @@ Task<Status> end(SessionStore& store, Call& call) {
   co_return co_await http::respond_json(call.exchange, 200, answer);
 }
 
+Task<Status> set_network(SessionStore& store, Call& call) {
+  auto body = co_await http::read_json(call.exchange);
+  if (!body) co_return fail(std::move(body).error());
+  CLOCHE_CO_TRY(auto network, read_network_body(*body));
+  CLOCHE_CO_TRY(const auto tenant, call.tenant(std::string(call.path["tenant"])));
+  auto changed = co_await store.set_network(tenant, std::string(call.path["session"]), std::move(network),
+                                            Deadline::after(making_timeout));
+  if (!changed) co_return fail(std::move(changed).error());
+  const json::value answer = to_json(*changed);
+  co_return co_await http::respond_json(call.exchange, 200, answer);
+}
+
 }  // namespace
 
 void add_session_routes(CallRouter& router, SessionStore& store) {
   router.add("POST", "/sessions", [&store](Call& call) { return create(store, call); });
   router.add("GET", "/sessions", [&store](Call& call) { return list(store, call); });
   router.add("GET", "/sessions/{tenant}/{session}", [&store](Call& call) { return show(store, call); });
+  router.add("PUT", "/sessions/{tenant}/{session}/network", [&store](Call& call) { return set_network(store, call); });
   router.add("DELETE", "/sessions/{tenant}/{session}", [&store](Call& call) { return end(store, call); });
 }
 
