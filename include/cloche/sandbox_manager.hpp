@@ -39,8 +39,9 @@ struct SandboxSettings {
   std::string memory_limit = "512m";           ///< The memory limit, such as "512m" or "1g".
   double cpu_limit = 1.0;                      ///< Share of CPU time: 0.5 is half a core.
   std::chrono::milliseconds timeout{300'000};  ///< The time limit of commands that do not set one.
-  bool network_enabled = false;                ///< No backend supports a network: true is refused.
-  std::string runtime = "auto";                ///< See SandboxSpec::runtime.
+  /// Whether programs reach public addresses, through a proxy that environment variables name.
+  bool network_enabled = false;
+  std::string runtime = "auto";  ///< See SandboxSpec::runtime.
 };
 
 /// How a command ended.

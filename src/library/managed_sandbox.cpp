@@ -26,12 +26,17 @@ ShellResult to_shell_result(CommandResult ran) {
   return result;
 }
 
+ShellContextOptions shell_options(const PrivateNetwork* network) {
+  ShellContextOptions options;
+  if (network != nullptr) options.env = network->variables();
+  return options;
+}
+
 }  // namespace
 
 SandboxSpec to_spec(const SandboxSettings& settings, BackendKind backend, std::vector<Mount> volumes) {
-  if (settings.network_enabled)
-    throw SandboxUnavailableError("sandboxes have no network; network_enabled must be false");
   SandboxSpec spec;
+  spec.egress = settings.network_enabled;
   const bool hosts_own = !traits_of(backend).needs_image && settings.image == SandboxSettings::default_image;
   if (!hosts_own) spec.image = settings.image;
   spec.runtime = settings.runtime;
@@ -66,10 +71,12 @@ class ManagedSandbox::Operation {
   ManagedSandbox& sandbox_;
 };
 
-ManagedSandbox::ManagedSandbox(Executor executor, async::Sandbox sandbox, std::chrono::milliseconds timeout)
+ManagedSandbox::ManagedSandbox(Executor executor, async::Sandbox sandbox, std::unique_ptr<PrivateNetwork> network,
+                               std::chrono::milliseconds timeout)
     : sandbox_(std::move(sandbox)),
       live_(sandbox_.impl()->share()),
-      shell_(executor, *live_, ShellContextOptions()),
+      network_(std::move(network)),
+      shell_(executor, *live_, shell_options(network_.get())),
       timeout_(timeout),
       changed_(executor) {}
 
@@ -135,6 +142,7 @@ async::Task<> ManagedSandbox::end() {
   const Gone gone{*this};
   while (operations_ > 0) co_await changed_.wait();
   co_await shell_.close();
+  if (network_) co_await network_->close();
   co_await sandbox_.destroy();
 }
 

@@ -10,6 +10,7 @@
 #include "cloche/sandbox_manager.hpp"
 #include "context/shell_context.hpp"
 #include "core/async/event.hpp"
+#include "library/private_network.hpp"
 #include "sandbox/live_sandbox.hpp"
 
 namespace cloche {
@@ -19,7 +20,9 @@ SandboxSpec to_spec(const SandboxSettings& settings, BackendKind backend, std::v
 
 class ManagedSandbox {
  public:
-  ManagedSandbox(Executor executor, async::Sandbox sandbox, std::chrono::milliseconds timeout);
+  // `network` may be null.
+  ManagedSandbox(Executor executor, async::Sandbox sandbox, std::unique_ptr<PrivateNetwork> network,
+                 std::chrono::milliseconds timeout);
 
   const std::string& id() const { return sandbox_.id(); }
   std::uint32_t operations() const { return operations_; }
@@ -44,6 +47,7 @@ class ManagedSandbox {
 
   async::Sandbox sandbox_;
   std::shared_ptr<LiveSandbox> live_;
+  std::unique_ptr<PrivateNetwork> network_;
   ShellContext shell_;
   std::chrono::milliseconds timeout_;
   std::uint32_t operations_ = 0;

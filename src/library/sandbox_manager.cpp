@@ -4,6 +4,7 @@
 
 #include "core/async/task_group.hpp"
 #include "core/log.hpp"
+#include "library/async_handles.hpp"
 #include "library/loop_thread.hpp"
 #include "library/managed_sandbox.hpp"
 
@@ -97,7 +98,14 @@ async::Task<std::string> SandboxManager::Impl::create(SandboxSettings settings, 
     co_await made.destroy();
     throw SandboxUnavailableError("the manager was cleaned up while the sandbox was being created");
   }
-  auto managed = std::make_shared<ManagedSandbox>(loop.io().get_executor(), std::move(made), settings.timeout);
+  std::unique_ptr<PrivateNetwork> network;
+  if (settings.network_enabled) {
+    NetworkPolicy internet;
+    internet.mode = Network::internet;
+    network = co_await PrivateNetwork::open(loop.io().get_executor(), made.impl()->share(), std::move(internet));
+  }
+  auto managed =
+      std::make_shared<ManagedSandbox>(loop.io().get_executor(), std::move(made), std::move(network), settings.timeout);
   std::string id = managed->id();
   sandboxes.emplace(id, std::move(managed));
   co_return id;
