@@ -2,6 +2,7 @@
 #include <netinet/tcp.h>
 
 #include <boost/asio/ssl/host_name_verification.hpp>
+#include <charconv>
 
 #include "http/socket_stream.hpp"
 
@@ -49,18 +50,28 @@ struct Lookup {
   void close(boost::system::error_code&) { resolver.cancel(); }
 };
 
-Task<Result<TcpSocket>> open_tcp(Executor executor, std::string host, std::string port, Deadline deadline) {
-  Lookup lookup{tcp::resolver(executor)};
-  tcp::resolver::results_type addresses;
-  {
-    const SocketAlarm alarm(lookup, deadline);
-    boost::system::error_code code;
-    addresses = co_await lookup.resolver.async_resolve(host, port, asio::redirect_error(asio::use_awaitable, code));
-    const auto state = co_await asio::this_coro::cancellation_state;
-    if (code || is_cancelled(state.cancelled())) {
-      co_return fail(stream_error("look up " + host, code, alarm.fired(), state.cancelled()));
-    }
+// Without a lookup where an address was given: lookups of one process wait for each other.
+Task<Result<tcp::resolver::results_type>> look_up(Executor executor, std::string host, std::string port,
+                                                  Deadline deadline) {
+  boost::system::error_code code;
+  const auto address = asio::ip::make_address(host, code);
+  std::uint16_t number = 0;
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+  if (!code && error == std::errc() && end == port.data() + port.size()) {
+    co_return tcp::resolver::results_type::create(tcp::endpoint(address, number), host, port);
   }
+  Lookup lookup{tcp::resolver(executor)};
+  const SocketAlarm alarm(lookup, deadline);
+  auto addresses = co_await lookup.resolver.async_resolve(host, port, asio::redirect_error(asio::use_awaitable, code));
+  const auto state = co_await asio::this_coro::cancellation_state;
+  if (code || is_cancelled(state.cancelled())) {
+    co_return fail(stream_error("look up " + host, code, alarm.fired(), state.cancelled()));
+  }
+  co_return addresses;
+}
+
+Task<Result<TcpSocket>> open_tcp(Executor executor, std::string host, std::string port, Deadline deadline) {
+  CLOCHE_CO_TRY(const auto addresses, co_await look_up(executor, host, port, deadline));
   TcpSocket socket(executor);
   boost::system::error_code code = asio::error::host_not_found;
   for (const auto& address : addresses) {

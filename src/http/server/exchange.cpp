@@ -53,16 +53,19 @@ ExchangeParts::ExchangeParts(ServerState& s, std::shared_ptr<ClientStream> w, Re
       shared_share(std::make_shared<BodyShare>(server.budget)),
       share(*shared_share),
       body(client_stream, head, share),
-      answer(client_stream, AnswerTo{head.method == "HEAD", head.version, request_id, [this] {
+      answer(client_stream, AnswerTo{head.method == "HEAD", head.version, request_id,
+                                     [this] {
                                        return head.keeps_alive && !last_of_connection && !server.stopping &&
                                               body.can_be_drained();
-                                     }}) {}
+                                     },
+                                     s.options.role}) {}
 
 Exchange::Exchange(std::unique_ptr<ExchangeParts> parts) : parts_(std::move(parts)) {}
 Exchange::~Exchange() = default;
 
 const std::string& Exchange::method() const { return parts_->head.method; }
 const Target& Exchange::target() const { return parts_->head.target; }
+const std::string& Exchange::authority() const { return parts_->head.authority; }
 const Fields& Exchange::fields() const { return parts_->head.fields; }
 std::string_view Exchange::field(std::string_view name) const { return field_value(parts_->head.fields, name); }
 const Peer& Exchange::peer() const { return parts_->peer; }
@@ -142,6 +145,12 @@ Task<Result<std::unique_ptr<Stream>>> Exchange::switch_protocols(Fields fields) 
   if (!parts_->body.done())
     co_return fail(ErrorCode::invalid_argument, "cannot switch protocols: the request has a body");
   CLOCHE_CO_CHECK(co_await parts_->answer.switch_protocols(fields));
+  co_return std::make_unique<UpgradedStream>(parts_->client_stream);
+}
+
+Task<Result<std::unique_ptr<Stream>>> Exchange::accept_tunnel() {
+  if (!parts_->body.done()) co_return fail(ErrorCode::invalid_argument, "CONNECT must not have a body");
+  CLOCHE_CO_CHECK(co_await parts_->answer.accept_tunnel());
   co_return std::make_unique<UpgradedStream>(parts_->client_stream);
 }
 

@@ -40,6 +40,8 @@ class Exchange {
   // The request.
   const std::string& method() const;
   const Target& target() const;
+  // Of a proxy: the server that the request is for, `host` or `host:port`; empty: this one.
+  const std::string& authority() const;
   // The parameters of the query. `invalid_argument` when they cannot be decoded.
   Result<Query> query() const;
   const Fields& fields() const;
@@ -99,6 +101,8 @@ class Exchange {
   // Sends 101; `fields` contains Upgrade. The stream ends with the exchange. From now on the stream reports the end of
   // the client, and nothing is cancelled.
   Task<Result<std::unique_ptr<Stream>>> switch_protocols(Fields fields);
+  // The same for CONNECT: sends 200.
+  Task<Result<std::unique_ptr<Stream>>> accept_tunnel();
 
   // Information for the access log: the route and the caller.
   void label(std::string name, std::string value);

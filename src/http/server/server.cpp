@@ -109,7 +109,7 @@ struct Server::Impl {
   }
 
   Task<> serve(std::shared_ptr<Arrival> arrival) {
-    ServerConnection connection(state, std::move(arrival->stream), std::move(arrival->peer));
+    ServerConnection connection(state, std::move(arrival->stream), std::move(arrival->peer), state->handler);
     co_await connection.run();
   }
 
@@ -166,6 +166,14 @@ Server::~Server() = default;
 
 Task<Status> Server::start() { return impl_->start(); }
 const std::vector<ListensOn>& Server::listens_on() const { return impl_->where; }
+
+Task<> Server::serve(std::unique_ptr<Stream> stream, Peer peer, Handler handler) {
+  const Counted counted(impl_->state);
+  ++counted.state->counts.connections;
+  ServerConnection connection(counted.state, std::move(stream), std::move(peer), std::move(handler));
+  co_await connection.run();
+}
+
 void Server::stop_accepting() { impl_->stop_accepting(); }
 
 void Server::hasten() {

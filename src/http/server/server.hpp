@@ -82,6 +82,7 @@ struct ServerCounts {
 
 struct ServerOptions {
   std::vector<ListenOn> listen;
+  Role role = Role::origin;
   ServerLimits limits;
   TenantBodies tenant_bodies;
   // For work on large bodies. It must outlive the server. Without it, everything runs on the server's own thread.
@@ -102,6 +103,10 @@ class Server {
   // Listens everywhere, or nowhere and says why.
   Task<Status> start();
   const std::vector<ListensOn>& listens_on() const;
+
+  // Serves one client over a stream that did not come from a listener, with a handler of its own, until either side
+  // has enough. It belongs to the caller: shut_down() does not end it, a cancellation does.
+  Task<> serve(std::unique_ptr<Stream> stream, Peer peer, Handler handler);
 
   // Reads all certificates again. On an error the old ones stay in use.
   Status reload_certificates();

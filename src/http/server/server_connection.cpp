@@ -86,9 +86,11 @@ class ServerConnection::Record {
   Deadline::Clock::time_point started_ = Deadline::Clock::now();
 };
 
-ServerConnection::ServerConnection(std::shared_ptr<ServerState> state, std::unique_ptr<Stream> stream, Peer peer)
+ServerConnection::ServerConnection(std::shared_ptr<ServerState> state, std::unique_ptr<Stream> stream, Peer peer,
+                                   Handler handler)
     : state_(std::move(state)),
       peer_(std::move(peer)),
+      handler_(std::move(handler)),
       client_stream_(std::make_shared<ClientStream>(std::move(stream), state_->executor, state_->options.limits)),
       watched_changed_(state_->executor) {
   state_->connections.insert(this);
@@ -201,7 +203,7 @@ Task<OrRequestError<std::optional<RequestHead>>> ServerConnection::read_head(Pos
       auto end = finder.find(inflow.bytes());
       if (!end) co_return std::unexpected(std::move(end).error());
       if (*end) {
-        auto head = parse_head(inflow.bytes().substr(0, **end));
+        auto head = parse_head(inflow.bytes().substr(0, **end), state_->options.role);
         inflow.consume(**end);
         if (!head) co_return std::unexpected(std::move(head).error());
         co_return std::move(*head);
@@ -231,7 +233,7 @@ Task<bool> ServerConnection::serve_one(RequestHead head) {
 
   std::exception_ptr thrown;
   try {
-    co_await state_->handler(exchange);
+    co_await handler_(exchange);
   } catch (...) {
     thrown = std::current_exception();
   }

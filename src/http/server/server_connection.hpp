@@ -9,7 +9,7 @@ namespace cloche::http {
 
 class ServerConnection {
  public:
-  ServerConnection(std::shared_ptr<ServerState> state, std::unique_ptr<Stream> stream, Peer peer);
+  ServerConnection(std::shared_ptr<ServerState> state, std::unique_ptr<Stream> stream, Peer peer, Handler handler);
   ServerConnection(const ServerConnection&) = delete;
   ServerConnection& operator=(const ServerConnection&) = delete;
   ~ServerConnection();
@@ -43,6 +43,7 @@ class ServerConnection {
 
   std::shared_ptr<ServerState> state_;
   Peer peer_;
+  Handler handler_;
   std::shared_ptr<ClientStream> client_stream_;
   std::size_t served_ = 0;
   std::optional<Deadline::Clock::time_point> waits_since_;  // for a request

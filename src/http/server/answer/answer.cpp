@@ -16,7 +16,7 @@ Result<std::string> Answer::start(unsigned status, const Fields& fields, AnswerF
   const bool goes_on = framing != AnswerFraming::to_the_end && to_.may_go_on();
   std::string_view connection = "close";
   if (goes_on) connection = to_.version == Version::http_1_0 ? "keep-alive" : "";
-  const AnswerHead head{status, fields, framing, length, connection, to_.request_id};
+  const AnswerHead head{status, fields, framing, length, connection, to_.request_id, to_.role};
   CLOCHE_TRY(std::string text, serialise_answer_head(head));
   status_ = status;
   framing_ = framing;
@@ -71,7 +71,7 @@ Task<Status> Answer::write(std::string_view piece) {
 Task<Status> Answer::end() {
   if (stage_ != Stage::streaming)
     co_return fail(ErrorCode::internal, "the response has not begun or has already ended");
-  const bool short_of_it = framing_ == AnswerFraming::length && left_ > 0;
+  const bool short_of_it = framing_ == AnswerFraming::length && left_ > 0 && !to_.is_head;
   if (short_of_it) co_return fail(ErrorCode::internal, "the response body is shorter than its Content-Length");
   if (framing_ == AnswerFraming::chunked && !to_.is_head) {
     const std::string_view last = "0\r\n\r\n";
@@ -82,9 +82,17 @@ Task<Status> Answer::end() {
 }
 
 Task<Status> Answer::switch_protocols(const Fields& fields) {
-  const AnswerHead head{101, fields, AnswerFraming::none, 0, "Upgrade", to_.request_id};
+  const AnswerHead head{101, fields, AnswerFraming::none, 0, "Upgrade", to_.request_id, to_.role};
   CLOCHE_CO_TRY(const std::string bytes, serialise_answer_head(head));
   CLOCHE_CO_CHECK(hand_over(101));
+  co_return co_await client_stream_.write(bytes);
+}
+
+Task<Status> Answer::accept_tunnel() {
+  const Fields none;
+  const AnswerHead head{200, none, AnswerFraming::none, 0, "", to_.request_id, to_.role};
+  CLOCHE_CO_TRY(const std::string bytes, serialise_answer_head(head));
+  CLOCHE_CO_CHECK(hand_over(200));
   co_return co_await client_stream_.write(bytes);
 }
 

@@ -15,6 +15,7 @@ struct AnswerTo {
   Version version = Version::http_1_1;
   std::string request_id;
   std::function<bool()> may_go_on;  // asked when the answer begins: may the connection be kept?
+  Role role = Role::origin;
 };
 
 class Answer {
@@ -28,6 +29,8 @@ class Answer {
   Task<Status> end();
   // From now on the stream belongs to another protocol.
   Task<Status> switch_protocols(const Fields& fields);
+  // The same after CONNECT: 200.
+  Task<Status> accept_tunnel();
   // The same when the other protocol writes the head itself.
   Status hand_over(unsigned status);
 

@@ -11,8 +11,9 @@ namespace {
 constexpr std::array<std::string_view, 9> hop_by_hop{
     "Connection", "Content-Length", "Keep-Alive",       "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection",
     "TE",         "Trailer",        "Transfer-Encoding"};
-constexpr std::array<std::string_view, 6> ours{"Connection", "Content-Length",    "Date",
-                                               "Keep-Alive", "Transfer-Encoding", "X-Request-Id"};
+constexpr std::array<std::string_view, 4> about_the_connection{"Connection", "Content-Length", "Keep-Alive",
+                                                               "Transfer-Encoding"};
+constexpr std::array<std::string_view, 2> about_the_answer{"Date", "X-Request-Id"};
 
 template <std::size_t N>
 bool is_one_of(const std::array<std::string_view, N>& names, std::string_view name) {
@@ -44,16 +45,18 @@ Result<std::string> serialise_answer_head(const AnswerHead& head) {
   }
   const auto reason = boost::beast::http::obsolete_reason(boost::beast::http::int_to_status(head.status));
   std::string text = "HTTP/1.1 " + std::to_string(head.status) + " ";
-  text.append(reason.data(), reason.size()).append("\r\nDate: ").append(date_now()).append("\r\n");
+  text.append(reason.data(), reason.size()).append("\r\n");
+  const bool is_proxy = head.role == Role::proxy;
+  if (!is_proxy) text.append("Date: ").append(date_now()).append("\r\n");
   for (const auto& [name, value] : head.fields) {
     if (!is_token(name) || !is_field_value(value)) {
       return fail(ErrorCode::invalid_argument, "invalid HTTP header field: '" + name + "'");
     }
-    if (is_one_of(ours, name))
+    if (is_one_of(about_the_connection, name) || (!is_proxy && is_one_of(about_the_answer, name)))
       return fail(ErrorCode::invalid_argument, "header field reserved for the server: " + name);
     text.append(name).append(": ").append(value).append("\r\n");
   }
-  if (!head.request_id.empty()) text.append("X-Request-Id: ").append(head.request_id).append("\r\n");
+  if (!head.request_id.empty() && !is_proxy) text.append("X-Request-Id: ").append(head.request_id).append("\r\n");
   if (head.framing == AnswerFraming::length) {
     text.append("Content-Length: ").append(std::to_string(head.length)).append("\r\n");
   } else if (head.framing == AnswerFraming::chunked) {

@@ -26,10 +26,12 @@ struct AnswerHead {
   std::uint64_t length = 0;
   std::string_view connection;  // value of Connection; none when empty
   std::string_view request_id;
+  Role role = Role::origin;
 };
 
 // `invalid_argument` when a field would break out of its line, or is one that the server writes itself: Connection,
-// Content-Length, Date, Transfer-Encoding, X-Request-Id and what else concerns one connection only.
+// Content-Length, Date, Transfer-Encoding, X-Request-Id and what else concerns one connection only. A proxy writes no
+// Date and no X-Request-Id of its own, and passes those of the server on.
 Result<std::string> serialise_answer_head(const AnswerHead& head);
 
 // Removes the fields about one connection, for proxies: the standard's list, what Connection names, and the length,

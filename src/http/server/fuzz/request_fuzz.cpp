@@ -42,7 +42,10 @@ OrRequestError<Read> read(std::string_view all, std::size_t piece) {
     if (*end) result.used = **end;
   }
   require(result.used <= limits.size.count + 2);
+  // A proxy reads the same head, except for the target.
+  const auto proxied = parse_head(all.substr(0, result.used), Role::proxy);
   auto head = parse_head(all.substr(0, result.used));
+  if (head && proxied) require(head->fields == proxied->fields && head->framing.length == proxied->framing.length);
   if (!head) return std::unexpected(head.error());
   require(head->fields.size() <= limits.fields);
   result.head = std::move(*head);

@@ -101,6 +101,44 @@ OrRequestError<std::string> origin_form(std::string_view target, std::string_vie
   return refuse(400, "the request target must be a path or an http URL of this server");
 }
 
+// The same for a proxy, whose requests name the server they are for.
+OrRequestError<void> read_proxy_target(std::string_view target, RequestHead& request) {
+  if (request.method == "CONNECT") {
+    if (!is_host(target)) return refuse(400, "the target of CONNECT must be host:port");
+    request.authority = target;
+    return {};
+  }
+  const bool is_asterisk = target == "*" && request.method == "OPTIONS";
+  if (!target.starts_with('/') && !is_asterisk) {
+    const std::string_view scheme = "http://";
+    if (same_word(target.substr(0, 8), "https://")) {
+      return refuse(400, "a proxy carries https URLs by CONNECT only");
+    }
+    if (!same_word(target.substr(0, scheme.size()), scheme)) {
+      return refuse(400, "the request target must be a path or an http URL");
+    }
+    target.remove_prefix(scheme.size());
+    const auto end = std::min(target.find_first_of("/?"), target.size());
+    if (!is_host(target.substr(0, end))) return refuse(400, "invalid host in the request target");
+    request.authority = target.substr(0, end);
+    target.remove_prefix(end);
+  }
+  auto split = split_target(target);
+  if (!split) return std::unexpected(std::move(split).error());
+  request.target = std::move(*split);
+  return {};
+}
+
+OrRequestError<void> read_target(std::string_view target, Role role, RequestHead& request) {
+  if (role == Role::proxy) return read_proxy_target(target, request);
+  auto origin = origin_form(target, request.method, request.fields);
+  if (!origin) return std::unexpected(std::move(origin).error());
+  auto parsed = parse_target(*origin);
+  if (!parsed) return std::unexpected(std::move(parsed).error());
+  request.target = std::move(*parsed);
+  return {};
+}
+
 bool wants_to_go_on(const Fields& fields, Version version) {
   bool keep_alive = false;
   for (const auto& [name, value] : fields) {
@@ -162,7 +200,7 @@ OrRequestError<std::pair<std::string, std::string>> parse_field(std::string_view
   return std::pair(std::string(name), std::string(value));
 }
 
-OrRequestError<RequestHead> parse_head(std::string_view head) {
+OrRequestError<RequestHead> parse_head(std::string_view head, Role role) {
   if (head.starts_with("\r\n")) head.remove_prefix(2);
   RequestHead request;
   const std::string_view line = take_line(head);
@@ -187,11 +225,7 @@ OrRequestError<RequestHead> parse_head(std::string_view head) {
   for (const std::string_view single : {"Authorization", "Content-Type"}) {
     if (occurrences(request.fields, single).count > 1) return refuse(400, "more than one " + std::string(single));
   }
-  auto origin = origin_form(target, request.method, request.fields);
-  if (!origin) return std::unexpected(std::move(origin).error());
-  auto parsed = parse_target(*origin);
-  if (!parsed) return std::unexpected(std::move(parsed).error());
-  request.target = std::move(*parsed);
+  if (auto read = read_target(target, role, request); !read) return std::unexpected(std::move(read).error());
   auto framing = parse_framing(request.fields, *version);
   if (!framing) return std::unexpected(std::move(framing).error());
   request.framing = *framing;

@@ -24,7 +24,8 @@ struct Framing {
 
 struct RequestHead {
   std::string method;
-  Target target;
+  Target target;          // CONNECT has none
+  std::string authority;  // proxy: `host` or `host:port` of another server, as it came; empty: this one
   Version version = Version::http_1_1;
   Fields fields;
   Framing framing;
@@ -51,8 +52,9 @@ class HeadFinder {
   bool skipped_empty_line_ = false;
 };
 
-// Reads a whole head, as HeadFinder found it.
-OrRequestError<RequestHead> parse_head(std::string_view head);
+// Reads a whole head, as HeadFinder found it. For a proxy the target is not decoded, so it has no segments, and the
+// Host header may differ from the authority: the caller compares them.
+OrRequestError<RequestHead> parse_head(std::string_view head, Role role = Role::origin);
 
 // Reads "name: value" without the line's end.
 OrRequestError<std::pair<std::string, std::string>> parse_field(std::string_view line);

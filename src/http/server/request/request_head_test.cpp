@@ -197,5 +197,47 @@ TEST(RequestHead, Expectations_AreKnownOrRefused) {
   EXPECT_EQ(status_of(start + "Expect: miracles\r\n\r\n"), 417u);
 }
 
+// As a proxy reads it.
+OrRequestError<RequestHead> read_as_proxy(std::string_view bytes) {
+  HeadFinder finder(HeadLimits{});
+  auto end = finder.find(bytes);
+  if (!end) return std::unexpected(end.error());
+  if (!*end) return refuse(0, "not complete");
+  return parse_head(bytes.substr(0, **end), Role::proxy);
+}
+
+TEST(ProxyHead, TargetsOfOtherServers_HaveAnAuthority) {
+  const auto absolute = read_as_proxy("GET HTTP://a.org:8080/x/%ff/../y?q=1 HTTP/1.1\r\nHost: a.org:8080\r\n\r\n");
+  ASSERT_TRUE(absolute) << absolute.error().why;
+  EXPECT_EQ(absolute->authority, "a.org:8080");
+  EXPECT_EQ(absolute->target.path, "/x/%ff/../y");
+  EXPECT_EQ(absolute->target.query, "q=1");
+  const auto bare = read_as_proxy("GET http://a.org?q HTTP/1.1\r\nHost: a.org\r\n\r\n");
+  ASSERT_TRUE(bare) << bare.error().why;
+  EXPECT_EQ(bare->target.path, "/");
+  EXPECT_EQ(bare->target.query, "q");
+  const auto tunnel = read_as_proxy("CONNECT [2001:db8::1]:443 HTTP/1.1\r\nHost: x\r\n\r\n");
+  ASSERT_TRUE(tunnel) << tunnel.error().why;
+  EXPECT_EQ(tunnel->authority, "[2001:db8::1]:443");
+  const auto own = read_as_proxy("GET /x HTTP/1.1\r\nHost: a.org\r\n\r\n");
+  ASSERT_TRUE(own) << own.error().why;
+  EXPECT_EQ(own->authority, "");
+}
+
+TEST(ProxyHead, OtherTargets_AreRefused) {
+  for (const char* line : {"GET https://a.org/", "GET ftp://a.org/", "GET a.org:80", "GET http:///x",
+                           "GET http://u@a.org/", "GET http://a.org\\b/", "GET http://a.org/#f",
+                           "CONNECT http://a.org:443", "CONNECT /x", "CONNECT u@a.org:443", "GET *"}) {
+    const auto head = read_as_proxy(std::string(line) + " HTTP/1.1\r\nHost: a.org\r\n\r\n");
+    ASSERT_FALSE(head) << line;
+    EXPECT_EQ(head.error().status, 400u) << line;
+  }
+}
+
+TEST(ProxyHead, ServerThatIsNoProxy_HasNoTunnels) {
+  EXPECT_EQ(status_of("CONNECT a.org:443 HTTP/1.1\r\nHost: a.org\r\n\r\n"), 400u);
+  EXPECT_EQ(status_of("GET http://b.org/ HTTP/1.1\r\nHost: a.org\r\n\r\n"), 400u);
+}
+
 }  // namespace
 }  // namespace cloche::http

@@ -59,17 +59,22 @@ OrRequestError<std::string> decode(std::string_view text, Plus plus) {
 
 }  // namespace
 
-OrRequestError<Target> parse_target(std::string_view text) {
-  Target target;
-  if (text == "*") {
-    target.path = text;
-    return target;
-  }
+OrRequestError<Target> split_target(std::string_view text) {
   const bool printable = std::ranges::all_of(text, [](unsigned char c) { return c > 0x20 && c < 0x7f && c != '#'; });
-  if (!text.starts_with('/') || !printable) return refuse(400, "invalid path");
+  if (!printable) return refuse(400, "invalid path");
+  Target target;
   const auto question = std::min(text.find('?'), text.size());
-  target.path = text.substr(0, question);
+  target.path = question == 0 ? "/" : text.substr(0, question);
   target.query = text.substr(std::min(question + 1, text.size()));
+  return target;
+}
+
+OrRequestError<Target> parse_target(std::string_view text) {
+  if (!text.starts_with('/') && text != "*") return refuse(400, "invalid path");
+  auto target_or_error = split_target(text);
+  if (!target_or_error) return std::unexpected(std::move(target_or_error).error());
+  Target target = std::move(*target_or_error);
+  if (text == "*") return target;
   std::string_view rest = std::string_view(target.path).substr(1);
   for (;;) {
     const auto slash = rest.find('/');

@@ -11,6 +11,10 @@
 
 namespace cloche::http {
 
+// What a server is for its clients. A proxy also takes requests for other servers: `CONNECT host:port` and targets of
+// the form `http://host/path`.
+enum class Role { origin, proxy };
+
 // Decoded segments are UTF-8 without NUL, and never "." or "..". A segment that was sent with an encoded slash contains
 // a slash: it is still one segment, and the router never passes it as a name.
 struct Target {
@@ -21,6 +25,8 @@ struct Target {
 
 // Reads a target of the form "/path?query" or "*".
 OrRequestError<Target> parse_target(std::string_view text);
+// The same for a request that is passed on: path and query as they came, without segments. An empty path is "/".
+OrRequestError<Target> split_target(std::string_view text);
 
 // The parameters of a query in their order, duplicates included.
 class Query {
