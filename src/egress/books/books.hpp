@@ -31,6 +31,8 @@ class Books {
   // `all`: totals of all books together, which are counted too. `watcher`: called for each event, for the log.
   Books(const Executor& executor, std::size_t kept, std::shared_ptr<Totals> all = nullptr, Watcher watcher = nullptr);
 
+  // For the next connection or request.
+  std::uint64_t next_id() { return ++last_id_; }
   // Sets number and time.
   void add(EgressEvent event);
   void count_bytes(std::uint64_t up, std::uint64_t down);
@@ -59,6 +61,7 @@ class Books {
   Watcher watcher_;
   std::deque<EgressEvent> events_;
   std::uint64_t last_number_ = 0;
+  std::uint64_t last_id_ = 0;
   bool closed_ = false;
   Totals totals_;
   Event changed_;

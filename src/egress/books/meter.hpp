@@ -1,4 +1,4 @@
-// Meter: what a tenant may use of the way out. The broker asks it; whoever owns the quotas implements it.
+// Meter: what a tenant may use of the way out. The broker asks it; the owner of the quotas implements it.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@ Account::Account(std::shared_ptr<Books> books, EgressEvent event)
 Account::~Account() {
   if (closed_) return;
   try {
-    close(Outcome::failed, "internal error; see the server log");
+    close(Outcome::failed, "it ended before it was complete");
   } catch (...) {
     log_internal_error("egress books: " + describe(std::current_exception()));
   }

@@ -17,8 +17,7 @@ namespace cloche::egress {
 struct Traffic {
   std::uint64_t up = 0;
   std::uint64_t down = 0;
-  Deadline::Clock::time_point last = Deadline::Clock::now();  // that any byte was transferred
-  std::optional<Error> refused;                               // by the meter
+  bool over_quota = false;  // the meter refused it
 };
 
 // One of `refuse` and `close` is called before it is destroyed, else the end is in the books as `failed`.

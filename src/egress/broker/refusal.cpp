@@ -2,6 +2,12 @@
 
 namespace cloche::egress {
 
+std::string Refusal::text() const {
+  if (outcome != Outcome::denied || status != 403) return "egress: " + reason;
+  const std::string by = rule.empty() ? "" : " (rule `" + rule + "`)";
+  return "egress denied: " + reason + by + "; the network policy of this sandbox would have to allow it";
+}
+
 std::uint8_t Refusal::socks_code() const {
   if (outcome == Outcome::denied) return status == 400 ? 1 : 2;  // general failure; not allowed by the rules
   if (outcome == Outcome::over_quota) return 1;

@@ -16,6 +16,8 @@ struct Refusal {
   std::string reason;     // one line, for the program and the books
   std::string rule;       // that denied; empty: none
 
+  // The line that the program receives: why, and what can be done.
+  std::string text() const;
   // The reply field of SOCKS5.
   std::uint8_t socks_code() const;
 

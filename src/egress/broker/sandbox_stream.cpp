@@ -1,0 +1,59 @@
+#include "egress/broker/sandbox_stream.hpp"
+
+#include <algorithm>
+
+#include "core/async/first_of.hpp"
+
+namespace cloche::egress {
+
+namespace {
+
+std::unexpected<Error> closed_stream() { return fail(ErrorCode::cancelled, "the connection was closed"); }
+
+}  // namespace
+
+Task<Result<std::size_t>> SandboxStream::read_some(std::span<char> into, Deadline deadline) {
+  if (used_ == unread_.size()) {
+    const auto connection = connection_;
+    if (!connection) co_return closed_stream();
+    auto ended = co_await first_of(connection->read(deadline), wait_until_closed());
+    if (ended.index() == 1) co_return closed_stream();
+    auto bytes = std::get<0>(std::move(ended));
+    if (!bytes) {
+      close();
+      co_return fail(std::move(bytes).error());
+    }
+    unread_ = std::move(*bytes);
+    used_ = 0;
+  }
+  const std::size_t count = std::min(into.size(), unread_.size() - used_);
+  std::copy_n(unread_.begin() + static_cast<std::ptrdiff_t>(used_), count, into.begin());
+  used_ += count;
+  co_return count;
+}
+
+Task<Status> SandboxStream::write_all(std::string_view bytes, Deadline deadline) {
+  const auto connection = connection_;
+  if (!connection) co_return closed_stream();
+  auto ended = co_await first_of(connection->write(std::string(bytes), deadline), wait_until_closed());
+  if (ended.index() == 1) co_return closed_stream();
+  auto written = std::get<0>(std::move(ended));
+  if (!written) close();
+  co_return written;
+}
+
+Task<> SandboxStream::end_writing(Deadline) {
+  if (connection_) connection_->finish();
+  co_return;
+}
+
+void SandboxStream::close() {
+  connection_.reset();
+  closed_.notify();
+}
+
+Task<> SandboxStream::wait_until_closed() {
+  while (connection_) co_await closed_.wait();
+}
+
+}  // namespace cloche::egress
