@@ -1,19 +1,16 @@
 #include "images/root_store.hpp"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <boost/json.hpp>
-#include <cerrno>
 #include <filesystem>
 #include <set>
-#include <thread>
 
 #include "backend/oci/files.hpp"
 #include "core/ids.hpp"
+#include "core/lock_file.hpp"
 #include "core/log.hpp"
 #include "json/lenient_json.hpp"
 
@@ -32,17 +29,6 @@ std::string generation_at(const std::string& link) {
   const std::string target = fs::read_symlink(link, error);
   if (error || !target.starts_with(link_start) || !target.ends_with(link_end)) return {};
   return target.substr(link_start.size(), target.size() - link_start.size() - link_end.size());
-}
-
-Result<UniqueFd> lock(const std::string& path, const CancelToken& token) {
-  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!fd) return fail_errno("open " + path);
-  while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK && errno != EINTR) return fail_errno("lock " + path);
-    CLOCHE_CHECK(token.check("wait for another `cloche images build`"));
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  }
-  return fd;
 }
 
 std::uint64_t bytes_below(const std::string& root) {
@@ -101,7 +87,7 @@ std::optional<BuiltRoot> RootStore::find(const std::string& name) const {
 Result<Draft> RootStore::draft(const CancelToken& token) const {
   auto made = oci::make_directories(directory_ + "/roots", 0711);
   if (!made) return fail(std::move(made).error().at("run as root or choose another state directory"));
-  CLOCHE_TRY(UniqueFd locked, lock(directory_ + "/.build.lock", token));
+  CLOCHE_TRY(UniqueFd locked, lock_file(directory_ + "/.build.lock", "wait for another `cloche images build`", token));
   CLOCHE_TRY(const std::vector<std::string> names, oci::list_directory(directory_));
   for (const std::string& name : names) {
     if (name.starts_with(draft_start)) CLOCHE_CHECK(oci::remove_tree(directory_ + "/" + name));
