@@ -75,15 +75,18 @@ UniqueFd open_directory(int parent, const char* name) {
   return fd;
 }
 
-// Empties one directory without recursion, however deep the tree: a sub-directory's own sub-directories are moved up
-// beside it, until every directory is flat.
+// Empties one directory without recursion, however deep the tree: a sub-directory's own sub-directories are moved into
+// one directory, until every directory is flat. That is not the top itself, which would stay as large as it has once
+// been on some file systems.
 class Emptier {
  public:
-  Emptier(int top, dev_t device) : top_(top), device_(device) {}
+  Emptier(int top, dev_t device)
+      : top_(top), device_(device), heap_name_(".cloche-wipe-" + std::to_string(::getpid())) {}
 
   std::uint64_t run() {
     while (pass()) {
     }
+    if (heap_) ::unlinkat(top_, heap_name_.c_str(), AT_REMOVEDIR);
     return removed_;
   }
 
@@ -91,24 +94,39 @@ class Emptier {
   // True when something changed, so that another look is worth it.
   bool pass() {
     const std::uint64_t before = removed_ + moved_;
-    for_each_entry(top_, [this](const char* name) {
-      if (::unlinkat(top_, name, 0) == 0 || ::unlinkat(top_, name, AT_REMOVEDIR) == 0) {
-        ++removed_;
-      } else {
-        flatten(name);
-      }
-    });
+    remove_entries(top_);
+    if (heap_) remove_entries(heap_.get());
     return removed_ + moved_ != before;
   }
 
-  void flatten(const char* name) {
+  void remove_entries(int directory) {
+    for_each_entry(directory, [this, directory](const char* name) {
+      if (directory == top_ && heap_ && name == heap_name_) return;
+      if (::unlinkat(directory, name, 0) == 0 || ::unlinkat(directory, name, AT_REMOVEDIR) == 0) {
+        ++removed_;
+      } else {
+        flatten(directory, name);
+      }
+    });
+  }
+
+  // Where directories are moved to: the top if a full file system has no room for another one.
+  int heap() {
+    if (!heap_ && ::mkdirat(top_, heap_name_.c_str(), 0777) == 0) {
+      ::fchmodat(top_, heap_name_.c_str(), 0777, 0);
+      heap_ = open_directory(top_, heap_name_.c_str());
+    }
+    return heap_ ? heap_.get() : top_;
+  }
+
+  void flatten(int parent, const char* name) {
     struct stat about{};
-    if (::fstatat(top_, name, &about, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(about.st_mode)) return;
+    if (::fstatat(parent, name, &about, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(about.st_mode)) return;
     if (about.st_dev != device_) return;  // another mount
     // No other process is alive that could put a link here between the check and the change. It is open to all users:
     // files of another user in it are removed by that user.
-    if ((about.st_mode & 01777) != 0777) ::fchmodat(top_, name, 0777, 0);
-    const UniqueFd dir = open_directory(top_, name);
+    if ((about.st_mode & 01777) != 0777) ::fchmodat(parent, name, 0777, 0);
+    const UniqueFd dir = open_directory(parent, name);
     if (!dir) return;
     for_each_entry(dir.get(), [&](const char* child) {
       if (::unlinkat(dir.get(), child, 0) == 0 || ::unlinkat(dir.get(), child, AT_REMOVEDIR) == 0) {
@@ -116,13 +134,13 @@ class Emptier {
         return;
       }
       char fresh[48];
-      std::snprintf(fresh, sizeof fresh, ".cloche-wipe-%d-%llu", ::getpid(), static_cast<unsigned long long>(moved_));
+      std::snprintf(fresh, sizeof fresh, ".cloche-wiped-%d-%llu", ::getpid(), static_cast<unsigned long long>(moved_));
       struct stat child_about{};
       if (::fstatat(dir.get(), child, &child_about, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(child_about.st_mode)) return;
       ::fchmodat(dir.get(), child, 0777, 0);  // a directory is renamed only by who may write to it
-      if (::renameat(dir.get(), child, top_, fresh) == 0) ++moved_;
+      if (::renameat(dir.get(), child, heap(), fresh) == 0) ++moved_;
     });
-    if (::unlinkat(top_, name, AT_REMOVEDIR) == 0) ++removed_;
+    if (::unlinkat(parent, name, AT_REMOVEDIR) == 0) ++removed_;
   }
 
   template <class Visit>
@@ -145,6 +163,8 @@ class Emptier {
 
   int top_;
   dev_t device_;
+  std::string heap_name_;
+  UniqueFd heap_;
   std::uint64_t removed_ = 0;
   std::uint64_t moved_ = 0;
 };
@@ -152,7 +172,10 @@ class Emptier {
 // Attributes of a directory that its owner can set.
 constexpr mode_t place_mode = 0755;
 // Flags of an inode that its owner may set.
-constexpr int users_flags = FS_NODUMP_FL | FS_NOATIME_FL;
+constexpr int users_flags = FS_NODUMP_FL | FS_NOATIME_FL | FS_SYNC_FL | FS_DIRSYNC_FL | FS_SECRM_FL | FS_UNRM_FL |
+                            FS_COMPR_FL | FS_TOPDIR_FL | FS_NOTAIL_FL | FS_JOURNAL_DATA_FL | FS_PROJINHERIT_FL;
+// Of an empty directory on a disk. It does not shrink when files in it are removed.
+constexpr off_t size_of_empty = 4096;
 
 // On a kernel that has SELinux but no policy, a file's owner can set its label and remove it. With a policy every file
 // has a label, and it cannot be removed.
@@ -246,6 +269,7 @@ std::vector<std::string> marks_on_place(const std::string& place) {
   if (::stat(place.c_str(), &about) != 0) return {"unreadable " + place};
   if (about.st_uid != ::geteuid()) return found;
   if ((about.st_mode & 07777) != place_mode) found.push_back("mode of " + place);
+  if (about.st_size > size_of_empty) found.push_back("size of " + place);
   const UniqueFd fd = open_directory(AT_FDCWD, place.c_str());
   if (const auto flags = flags_of(fd.get()); flags && (*flags & users_flags) != 0) found.push_back("flags of " + place);
   return found;

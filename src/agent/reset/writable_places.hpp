@@ -27,7 +27,7 @@ std::vector<std::string> writable_places_here(const std::vector<std::string>& ke
 bool is_place_of_user(const std::string& place);
 
 // What the user has left on the directory itself rather than in it: extended attributes, access lists, flags, another
-// mode. One line each.
+// mode, a size that shows how many files it had. One line each.
 std::vector<std::string> marks_on_place(const std::string& place);
 
 // In a forked child with the user's permissions: empties every writable directory, removes the user's attributes from

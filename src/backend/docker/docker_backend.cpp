@@ -132,6 +132,11 @@ Task<Result<ImageDetails>> DockerBackend::ensure_image(std::string image, Deadli
 
 Task<Result<std::unique_ptr<Enclosure>>> DockerBackend::create(SandboxSpec spec, Deadline deadline) {
   CLOCHE_CO_CHECK(validate(spec));
+  if (spec.workspace == WorkspaceKind::disk) {
+    co_return fail(ErrorCode::unsupported,
+                   "an engine cannot limit the size of a work directory on disk; use the backend oci, or workspace: "
+                   "memory");
+  }
   const SandboxId id{random_hex(8)};
   ContainerPlan plan;
   CLOCHE_CO_TRY(plan.labels, labels::for_sandbox(spec, id, options_.instance));
