@@ -94,6 +94,11 @@ egress::Rights Outlets::rights_of(const std::string& tenant) const {
 
 Result<egress::Policy> Outlets::policy_for(const Profile& profile, const ClaimOptions& claim) const {
   if (!claim.network) return egress::policy_of(profile.network, sets_, egress::Rights::of_operator());
+  // Where GPUs may have a network, the operator's profile has one.
+  const bool gets_one = claim.network->mode != Network::none && profile.network.mode == Network::none;
+  if (gets_one && !profile.sandbox.gpus.empty()) {
+    return fail(ErrorCode::invalid_argument, "profile '" + profile.name + "' has GPUs, and so no network");
+  }
   return egress::policy_of(*claim.network, sets_, rights_of(claim.tenant));
 }
 

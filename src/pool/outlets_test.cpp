@@ -67,6 +67,17 @@ TEST_F(OutletsTest, ClaimOfATenant_HasItsRightsAlone) {
             ErrorCode::invalid_argument);
 }
 
+TEST_F(OutletsTest, ProfileWithGpusAndWithoutANetwork_GetsNone) {
+  const auto outlets = make();
+  Profile profile;
+  profile.sandbox.gpus.count = 1;
+  const auto claim = claim_of("acme", allow_list_with({"database"}));
+  EXPECT_EQ(outlets->policy_for(profile, claim).error().code, ErrorCode::invalid_argument);
+  EXPECT_TRUE(outlets->policy_for(profile, claim_of("acme", NetworkPolicy())));
+  profile.network = allow_list_with({"database"});
+  EXPECT_TRUE(outlets->policy_for(profile, claim));
+}
+
 TEST_F(OutletsTest, ProgramThatEmbedsTheLibrary_IsTheOperator) {
   access = auth::AccessTable::of_trusted_callers();
   EXPECT_TRUE(make()->policy_for({}, claim_of("", allow_list_with({"database"}, {"127.0.0.1:1-65535"}))));

@@ -43,11 +43,25 @@ bool is_name(std::string_view text, std::size_t longest) {
 
 constexpr std::string_view home_on_disk = "/home/sandbox";
 
+Status validate_gpus(const GpuRequest& gpus) {
+  const int ways = (gpus.all ? 1 : 0) + (gpus.count > 0 ? 1 : 0) + (gpus.ids.empty() ? 0 : 1);
+  if (ways > 1) return fail(ErrorCode::invalid_argument, "GPUs are requested as all, by number, or by a list of ids");
+  if (gpus.count > most_gpus || gpus.ids.size() > most_gpus) {
+    return fail(ErrorCode::invalid_argument, "a sandbox can have at most " + std::to_string(most_gpus) + " GPUs");
+  }
+  for (const std::string& id : gpus.ids) {
+    const bool is_id = !id.empty() && id.size() <= 253 && std::ranges::all_of(id, [](unsigned char c) {
+      return std::isalnum(c) || c == '-' || c == '_' || c == '.' || c == ':' || c == '/' || c == '=';
+    });
+    if (!is_id) return fail(ErrorCode::invalid_argument, "'" + id + "' is not the index, UUID or CDI name of a GPU");
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string home_of(const SandboxSpec& spec) {
-  const bool apart =
-      !is_at_or_below(spec.work_dir, home_on_disk) && !is_at_or_below(home_on_disk, spec.work_dir);
+  const bool apart = !is_at_or_below(spec.work_dir, home_on_disk) && !is_at_or_below(home_on_disk, spec.work_dir);
   return spec.workspace == WorkspaceKind::disk && apart ? std::string(home_on_disk) : spec.work_dir;
 }
 
@@ -89,6 +103,7 @@ Status validate(const SandboxSpec& spec) {
       return fail(ErrorCode::invalid_argument, "a mount at " + mount.target + " would hide the home directory");
     }
   }
+  CLOCHE_CHECK(validate_gpus(spec.gpus));
   if (spec.ready_timeout <= std::chrono::milliseconds::zero()) {
     return fail(ErrorCode::invalid_argument, "ready_timeout must be greater than zero");
   }

@@ -13,6 +13,9 @@ namespace cloche {
 // Refuses relative paths, `..`, NUL, uid 0, a target that hides what Cloche mounts itself, bad names.
 Status validate(const SandboxSpec& spec);
 
+// Of one sandbox.
+inline constexpr std::uint32_t most_gpus = 64;
+
 // The user of a sandbox's programs.
 inline constexpr std::uint32_t usual_uid = 1000;
 inline std::uint32_t uid_of(const SandboxSpec& spec) { return spec.uid.value_or(usual_uid); }

@@ -18,6 +18,7 @@ std::string guarded_things(const Profile& profile) {
   add(!profile.secrets.empty(), "secrets");
   add(!profile.sandbox.mounts.empty(), "mounts");
   add(profile.network.mode != Network::none, "a network");
+  add(!profile.sandbox.gpus.empty(), "GPUs");
   return things;
 }
 

@@ -7,6 +7,7 @@
 #include "backend/docker/enclosure.hpp"
 #include "backend/docker/engine/engine_facts.hpp"
 #include "backend/docker/examine.hpp"
+#include "backend/docker/gpus.hpp"
 #include "backend/docker/hardening.hpp"
 #include "backend/docker/image/derive_image.hpp"
 #include "backend/docker/labels.hpp"
@@ -50,6 +51,7 @@ class DockerBackend final : public Backend {
         engine_(std::make_shared<Engine>(executor, std::move(endpoint))),
         reaper_(std::make_shared<Reaper>(executor, engine_)),
         uids_(engine_, options_.uids),
+        gpus_(std::make_shared<EngineGpus>(engine_, pool, options_)),
         deriver_(executor, pool, reaper_, options_) {}
 
   std::string_view name() const override { return "docker"; }
@@ -76,6 +78,8 @@ class DockerBackend final : public Backend {
   Task<Result<std::unique_ptr<Enclosure>>> raise(SandboxSpec spec, ContainerPlan plan, SandboxId id, Deadline deadline);
   Task<Result<std::unique_ptr<Enclosure>>> raise_with(Cleanup& cleanup, SandboxSpec spec, ContainerPlan plan,
                                                       SandboxId id, Deadline deadline);
+  Task<Result<std::unique_ptr<Enclosure>>> create_with(SandboxSpec spec, ContainerPlan plan, SandboxId id,
+                                                       Deadline deadline);
   Task<Status> remove_half_derived(Deadline deadline);
   Task<Result<std::unique_ptr<Enclosure>>> take_up(ContainerSummary container, Deadline deadline);
 
@@ -86,6 +90,7 @@ class DockerBackend final : public Backend {
   Deadline facts_until_ = Deadline::never();
   std::shared_ptr<Reaper> reaper_;
   OwnUids uids_;
+  std::shared_ptr<EngineGpus> gpus_;
   ImageDeriver deriver_;
 };
 
@@ -145,6 +150,17 @@ Task<Result<std::unique_ptr<Enclosure>>> DockerBackend::create(SandboxSpec spec,
   CLOCHE_CO_TRY(plan.runtime, choose_runtime(known, spec.runtime));
   plan.kernel = known.kernel_of(plan.runtime);
   CLOCHE_CO_CHECK(check_walls(known, plan.runtime));
+  if (spec.gpus.empty()) co_return co_await create_with(std::move(spec), std::move(plan), id, deadline);
+  CLOCHE_CO_CHECK(gpus_->check(known, plan.runtime));
+  CLOCHE_CO_TRY(plan.devices, co_await gpus_->lend(spec.gpus, id.value, known, deadline));
+  auto made = co_await create_with(std::move(spec), std::move(plan), id, deadline);
+  auto settled = co_await gpus_->settle(id.value, deadline);
+  if (!settled) log::warn("docker: GPUs of sandboxes that are gone: {}", settled.error().message);
+  co_return made;
+}
+
+Task<Result<std::unique_ptr<Enclosure>>> DockerBackend::create_with(SandboxSpec spec, ContainerPlan plan, SandboxId id,
+                                                                    Deadline deadline) {
   CLOCHE_CO_TRY(const ImageDetails base, co_await ensure_image(spec.image, deadline));
   CLOCHE_CO_CHECK(check_volumes(base.volumes));
   plan.volumes = base.volumes;
@@ -216,6 +232,7 @@ Task<Result<std::unique_ptr<Enclosure>>> DockerBackend::raise_with(Cleanup& clea
   HeldId held(held_, id.value);
   ContainerParts parts;
   parts.id = id;
+  parts.gpus = gpus_;
   parts.runtime = plan.runtime;
   parts.kernel = plan.kernel;
   CLOCHE_CO_TRY(parts.container, co_await create_apart(cleanup, spec, std::move(plan), id, deadline));
@@ -264,6 +281,8 @@ Task<Result<std::vector<std::unique_ptr<Enclosure>>>> DockerBackend::recover(Dea
       return sandbox != borne.end() && held->contains(sandbox->second);
     });
   }
+  auto swept = co_await gpus_->sweep(deadline);
+  if (!swept) log::warn("docker: GPUs of sandboxes that are gone: {}", swept.error().message);
   co_return living;
 }
 
@@ -353,6 +372,7 @@ Task<Result<std::unique_ptr<Enclosure>>> DockerBackend::take_up(ContainerSummary
   ContainerParts parts;
   parts.container = container.id;
   parts.id = SandboxId{container.labels[labels::sandbox]};
+  parts.gpus = gpus_;
   if (parts.id.value.empty()) co_return fail(ErrorCode::sandbox_lost, "it has no sandbox id");
   CLOCHE_CO_TRY(parts.spec, labels::read_spec(container.labels[labels::spec_json]));
   if (const auto uid = labels::read_uid(container.labels)) parts.spec.uid = *uid;

@@ -1,6 +1,7 @@
 #include "backend/docker/enclosure.hpp"
 
 #include "backend/docker/engine/container_calls.hpp"
+#include "backend/docker/gpus.hpp"
 #include "backend/docker/hardening.hpp"
 #include "backend/docker/labels.hpp"
 #include "core/async/shielded.hpp"
@@ -174,6 +175,7 @@ Task<Status> DockerEnclosure::destroy(Deadline deadline) {
     co_return fail(std::move(removed).error().at("destroy sandbox " + parts_.id.value));
   }
   resists_because_.clear();
+  if (!parts_.spec.gpus.empty()) CLOCHE_CO_CHECK(parts_.gpus->take_back(parts_.id.value));
   co_return Status{};
 }
 

@@ -31,12 +31,15 @@ class HeldId {
   std::string id_;
 };
 
+class EngineGpus;
+
 struct ContainerParts {
   SandboxId id;
   SandboxSpec spec;
   std::string runtime;
   Kernel kernel = Kernel::shared;  // of that runtime
   std::string container;           // the engine's id of it
+  std::shared_ptr<EngineGpus> gpus;
 };
 
 // The reaper continues a failed removal after the enclosure is gone.

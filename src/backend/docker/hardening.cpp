@@ -59,6 +59,18 @@ std::string filter_option() {
   return "seccomp=" + boost::json::serialize(seccomp_profile(SeccompDialect::linux_kernel));
 }
 
+json::array device_list(const std::vector<DeviceRequest>& requests) {
+  json::array list;
+  for (const DeviceRequest& request : requests) {
+    // Of NVIDIA's driver: what computing needs, without graphics.
+    json::array abilities = {json::array{"gpu", "compute", "utility"}};
+    list.push_back(json::object{{"Driver", request.driver},
+                                {"DeviceIDs", json::array(request.ids.begin(), request.ids.end())},
+                                {"Capabilities", std::move(abilities)}});
+  }
+  return list;
+}
+
 json::object host_config(const SandboxSpec& spec, const ContainerPlan& plan) {
   json::object config = resource_limits(spec.limits, plan.kernel);
   config["Runtime"] = plan.runtime;
@@ -82,6 +94,7 @@ json::object host_config(const SandboxSpec& spec, const ContainerPlan& plan) {
   // Room for the agent's own descriptors; it lowers the limit for the programs.
   config["Ulimits"] =
       json::array{ulimit("core", 0), ulimit("nofile", std::max<std::uint64_t>(spec.limits.open_files, 4096))};
+  if (!plan.devices.empty()) config["DeviceRequests"] = device_list(plan.devices);
   config["AutoRemove"] = false;
   config["Init"] = false;
   config["RestartPolicy"] = json::object{{"Name", "no"}};

@@ -12,6 +12,12 @@
 
 namespace cloche::docker {
 
+// GPUs, as an engine is asked for them.
+struct DeviceRequest {
+  std::string driver;  // cdi or nvidia
+  std::vector<std::string> ids;
+};
+
 struct ContainerPlan {
   std::string image;  // the derived one, with the agent in it
   std::string runtime;
@@ -20,6 +26,7 @@ struct ContainerPlan {
   LabelMap labels;
   HostPathMap host_path_map;
   bool has_own_uid = false;  // chosen when the container is created
+  std::vector<DeviceRequest> devices;
 };
 
 // Where the agent lies in every derived image.

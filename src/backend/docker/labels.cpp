@@ -104,6 +104,11 @@ std::string write_spec(const SandboxSpec& spec) {
                    {"mounts", std::move(mounts)},
                    {"labels", std::move(own_labels)}};
   if (spec.uid) all["uid"] = *spec.uid;
+  if (!spec.gpus.empty()) {
+    all["gpus"] = json::object{{"all", spec.gpus.all},
+                               {"count", spec.gpus.count},
+                               {"ids", json::array(spec.gpus.ids.begin(), spec.gpus.ids.end())}};
+  }
   return boost::json::serialize(all);
 }
 
@@ -120,6 +125,11 @@ Result<SandboxSpec> read_spec(std::string_view text) {
   spec.ready_timeout = std::chrono::milliseconds(json::number(json::find(said, "ready_ms")));
   spec.labels = json::text_map(json::find(said, "labels"));
   if (const json::value* limits = json::find(said, "limits")) spec.limits = read_limits(*limits);
+  if (const json::value* gpus = json::find(said, "gpus")) {
+    spec.gpus = {.all = json::truth(json::find(*gpus, "all")),
+                 .count = static_cast<std::uint32_t>(json::number(json::find(*gpus, "count"))),
+                 .ids = json::texts(json::find(*gpus, "ids"))};
+  }
   if (const json::value* mounts = json::find(said, "mounts"); mounts && mounts->is_array()) {
     for (const json::value& item : mounts->get_array()) {
       const Access access = json::truth(json::find(item, "writable")) ? Access::read_write : Access::read_only;

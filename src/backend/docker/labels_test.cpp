@@ -24,6 +24,14 @@ SandboxSpec sample() {
   return spec;
 }
 
+TEST(Labels, Gpus_AreReadAsTheyWereWritten) {
+  SandboxSpec spec;
+  spec.gpus.ids = {"GPU-1", "0"};
+  EXPECT_EQ(labels::read_spec(labels::write_spec(spec))->gpus, spec.gpus);
+  spec.gpus = {.all = true, .count = 0, .ids = {}};
+  EXPECT_EQ(labels::read_spec(labels::write_spec(spec))->gpus, spec.gpus);
+}
+
 TEST(SpecLabel, Spec_SurvivesTheRoundTrip) {
   const SandboxSpec spec = sample();
   const auto back = labels::read_spec(labels::write_spec(spec));

@@ -32,13 +32,20 @@ bool names_runsc(std::string_view text) {
 
 std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
+bool is_told_of_nvproxy(const std::vector<std::string>& arguments) {
+  return std::ranges::any_of(arguments, [](const std::string& argument) {
+    return argument == "--nvproxy" || argument == "-nvproxy" || argument.ends_with("-nvproxy=true");
+  });
+}
+
 std::vector<EngineRuntime> read_runtimes(const json::value* found) {
   std::vector<EngineRuntime> runtimes;
   if (!found || !found->is_object()) return runtimes;
   for (const auto& member : found->get_object()) {
     runtimes.push_back({.name = std::string(member.key().data(), member.key().size()),
                         .path = json::text(json::find(member.value(), "path")),
-                        .type = json::text(json::find(member.value(), "runtimeType"))});
+                        .type = json::text(json::find(member.value(), "runtimeType")),
+                        .has_nvproxy = is_told_of_nvproxy(json::texts(json::find(member.value(), "runtimeArgs")))});
   }
   return runtimes;
 }
@@ -67,6 +74,7 @@ EngineFacts facts_from_info(const json::value& info) {
     facts.cgroup_version = version;
   facts.runtimes = read_runtimes(json::find(info, "Runtimes"));
   facts.default_runtime = json::text(json::find(info, "DefaultRuntime"));
+  facts.reads_cdi = !json::texts(json::find(info, "CDISpecDirs")).empty();
   facts.limits_memory = json::truth(json::find(info, "MemoryLimit"));
   facts.limits_swap = json::truth(json::find(info, "SwapLimit"));
   facts.limits_cpu = json::truth(json::find(info, "CpuCfsPeriod")) && json::truth(json::find(info, "CpuCfsQuota"));

@@ -13,8 +13,9 @@ namespace cloche::docker {
 // A runtime that is registered in the engine.
 struct EngineRuntime {
   std::string name;
-  std::string path;  // of its program; empty if `type` says how the engine starts it
-  std::string type;  // as containerd names it, such as io.containerd.runsc.v1, or the path of a shim
+  std::string path;          // of its program; empty if `type` says how the engine starts it
+  std::string type;          // as containerd names it, such as io.containerd.runsc.v1, or the path of a shim
+  bool has_nvproxy = false;  // told to pass calls of NVIDIA's driver on
 
   // What the program or the type says; the name says nothing. The agent checks it in every sandbox.
   Kernel kernel() const;
@@ -31,6 +32,7 @@ struct EngineFacts {
   bool limits_cpu = false;
   bool limits_pids = false;
   bool has_seccomp = false;
+  bool reads_cdi = false;
 
   // Null if the engine has no runtime of this name.
   const EngineRuntime* find_runtime(std::string_view name) const;

@@ -6,6 +6,7 @@
 
 #include "backend/docker/host_path_map.hpp"
 #include "core/result.hpp"
+#include "gpu/places.hpp"
 #include "http/endpoint.hpp"
 #include "sandbox/backend.hpp"
 
@@ -32,6 +33,8 @@ struct DockerOptions {
   PullPolicy pull = PullPolicy::if_missing;
   std::string name_prefix = "cloche";  // of the containers' names
   HostUids uids;
+  std::string gpu_dir = "/run/cloche/gpus";  // the GPUs that are lent: one directory for the whole host
+  gpu::Places gpu_places;
 };
 
 // The defaults, with DOCKER_HOST, DOCKER_TLS_VERIFY and DOCKER_CERT_PATH over them, as the docker command reads them.
