@@ -47,7 +47,7 @@ set(CPACK_DEBIAN_CLOCHE_DESCRIPTION "Run untrusted code in pre-warmed sandboxes
 Cloche runs untrusted code and reports exactly how each run ended.
 This package has the program, the agent that runs inside sandboxes,
 and the service.")
-set(CPACK_DEBIAN_CLOCHE_PACKAGE_RECOMMENDS "runsc | crun | runc, python3")
+set(CPACK_DEBIAN_CLOCHE_PACKAGE_RECOMMENDS "runsc | crun | runc, e2fsprogs, nftables, python3")
 set(CPACK_DEBIAN_CLOCHE_PACKAGE_SUGGESTS "mmdebstrap, docker.io")
 set(CPACK_DEBIAN_CLOCHE_PACKAGE_CONTROL_EXTRA ${deploy}/debian/postinst ${deploy}/debian/prerm ${deploy}/debian/postrm
                                               ${deploy}/debian/conffiles)
