@@ -91,6 +91,10 @@ Result<std::unique_ptr<Backend>> make_backend(const Target& target, Executor exe
   OciOptions options;
   options.state_dir = scratch.path() / "state";
   options.run_dir = scratch.path() / "run";
+  options.gpu_dir = scratch.path() / "gpus";
+  // Not the host's own: tests lend only what they make up.
+  options.gpu_places.specifications = {scratch.path() / "cdi"};
+  options.gpu_places.devices = scratch.path() / "devices";
   options.instance = instance;
   options.agent_path = std::move(agent);
   if (target.is_modern()) options.runtime_paths["runsc"] = std::getenv(variable_of_modern(target));
