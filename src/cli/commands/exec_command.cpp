@@ -7,9 +7,11 @@
 #include <fstream>
 
 #include "cli/client/run_client.hpp"
+#include "cli/client/session_network.hpp"
 #include "cli/command.hpp"
 #include "cli/exec_live.hpp"
 #include "cli/exec_terminal.hpp"
+#include "cli/network_flags.hpp"
 #include "cli/stdio.hpp"
 #include "cli/text/print.hpp"
 #include "core/async/event.hpp"
@@ -29,6 +31,7 @@ constexpr std::chrono::seconds patience_with_input{5};
 struct ExecFlags {
   ServerFlags server;
   ExecArguments args;
+  NetworkFlags network;
   std::vector<std::string> env;
   std::string stdin_file;
   double timeout = 0;
@@ -132,8 +135,20 @@ Task<Result<int>> exec_and_print(Service& service, ExecRequest request, Form for
   co_return static_cast<int>(json::number(told, "exit_code"));
 }
 
+// Before the program runs, and for those that follow it.
+Task<Result<int>> change_network(Service& service, const ExecFlags& flags, NetworkPolicy network) {
+  CLOCHE_CO_TRY(SessionPlace place, co_await find_or_make_session(service, flags.args.session, flags.args.tenant));
+  auto changed = co_await set_network(service, std::move(place), std::move(network));
+  if (!changed) co_return fail(std::move(changed).error());
+  co_return 0;
+}
+
 int exec(const ExecFlags& flags) {
   ExecArguments args = arguments_of(flags);
+  if (const auto network = flags.network.network()) {
+    const auto change = [&](Service& service) { return change_network(service, flags, *network); };
+    if (const int interrupted = run_client(flags.server, change); interrupted != 0) return interrupted;
+  }
   if (flags.tty) {
     const auto work = [&](Service& service) { return exec_on_terminal(service, std::move(args)); };
     return run_client(flags.server, work, OnSignal::leave_alone);
@@ -191,6 +206,8 @@ void add_exec_command(CLI::App& app, Action& chosen) {
   auto* tty = command->add_flag("-t,--tty", flags->tty, "Run in a terminal; without a command, start a shell");
   auto* json = command->add_flag("--json", flags->json, "Print the outcome and the output as JSON");
   for (CLI::Option* other : {code, timeout, background, json, no_stdin}) tty->excludes(other);
+  flags->network.add_to(*command);
+  flags->network.add_rule_sets_to(*command);
   add_tenant_flag(*command, flags->args.tenant);
   flags->server.add_to(*command);
   command->callback([flags, code, &chosen] {

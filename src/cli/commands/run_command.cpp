@@ -18,6 +18,7 @@
 
 #include "cli/command.hpp"
 #include "cli/engine_flags.hpp"
+#include "cli/network_flags.hpp"
 #include "cli/outcome_json.hpp"
 #include "cli/run_plan.hpp"
 #include "cli/stdio.hpp"
@@ -25,6 +26,8 @@
 #include "core/async/first_of.hpp"
 #include "core/bytes.hpp"
 #include "json/write_json.hpp"
+#include "library/async_handles.hpp"
+#include "library/private_network.hpp"
 #include "library/throwing.hpp"
 #include "runner/judge/verdict.hpp"
 #include "sandbox/backend_traits.hpp"
@@ -40,6 +43,7 @@ constexpr std::chrono::seconds compile_wall{60};
 
 struct RunFlags {
   EngineFlags engine;
+  NetworkFlags network;
   std::string file;
   std::vector<std::string> arguments;
   std::string language;
@@ -66,6 +70,7 @@ struct Job {
   std::string source;
   Steps steps;
   Bytes memory;
+  std::optional<NetworkPolicy> network;
 };
 
 Job make_job(const RunFlags& flags) {
@@ -77,6 +82,7 @@ Job make_job(const RunFlags& flags) {
   job.source = with_prefix(job.language, job.source);
   job.memory = flags.memory.empty() ? job.steps.run.limits.memory.value_or(default_memory)
                                     : value_or_throw(parse_bytes(flags.memory));
+  job.network = flags.network.network();
   return job;
 }
 
@@ -93,6 +99,7 @@ SandboxSpec sandbox_spec(const RunFlags& flags, const Job& job) {
   const BackendTraits& backend = traits_of(flags.engine.options().backend);
   if (spec.image.empty() && backend.needs_image) spec.image = default_image(job, backend);
   spec.runtime = flags.runtime;
+  spec.egress = job.network && job.network->mode != Network::none;
   spec.limits.memory = job.memory;
   spec.limits.cpus = flags.cpus;
   const auto raise = [&](const StepLimits& limits) {
@@ -186,7 +193,8 @@ async::Task<bool> compile_in(async::Sandbox& sandbox, const RunFlags& flags, con
   co_return true;
 }
 
-async::Task<RunReport> run_in(async::Sandbox& sandbox, const RunFlags& flags, const Job& job, Ends& ends) {
+async::Task<RunReport> run_in(async::Sandbox& sandbox, const RunFlags& flags, const Job& job,
+                              const std::unique_ptr<PrivateNetwork>& network, Ends& ends) {
   RunReport report;
   report.sandbox = sandbox.id();
   report.runtime = sandbox.runtime();
@@ -198,6 +206,7 @@ async::Task<RunReport> run_in(async::Sandbox& sandbox, const RunFlags& flags, co
   ExecSpec spec;
   spec.argv = job.steps.run.argv;
   spec.env = job.steps.run.env;
+  if (network) spec.env.insert(network->variables().begin(), network->variables().end());
   spec.stdin_mode = Stdin::stream;
   spec.wall_limit = std::chrono::milliseconds(static_cast<long long>(flags.timeout * 1000));
   spec.keep_output = mib(64);
@@ -213,12 +222,18 @@ async::Task<RunReport> run_and_clean_up(async::Engine& engine, const RunFlags& f
   auto sandbox = co_await engine.create(std::move(spec));
   std::exception_ptr failure;
   RunReport report;
+  std::unique_ptr<PrivateNetwork> network;
   try {
-    report = co_await run_in(sandbox, flags, job, ends);
+    if (job.network) {
+      const auto executor = co_await asio::this_coro::executor;
+      network = co_await PrivateNetwork::open(executor, sandbox.impl()->share(), *job.network);
+    }
+    report = co_await run_in(sandbox, flags, job, network, ends);
   } catch (...) {
     failure = std::current_exception();
   }
   co_await asio::this_coro::throw_if_cancelled(false);
+  if (network) co_await network->close();
   co_await sandbox.destroy();
   if (failure) std::rethrow_exception(failure);
   co_return report;
@@ -319,6 +334,7 @@ void add_run_command(CLI::App& app, Action& chosen) {
                       "docker: an image; oci: a root filesystem directory, an OCI layout or a `docker save` archive");
   command->add_option("--runtime", flags->runtime, "Runtime: crun, runc, runsc, or auto for the strongest available")
       ->capture_default_str();
+  flags->network.add_to(*command);
   command->add_flag("--json", flags->json, "Print the outcome and the output as JSON");
   flags->engine.add_to(*command);
   command->callback([flags, &chosen] { chosen = [flags] { return run(*flags); }; });
