@@ -102,6 +102,7 @@ void read_profiles(Section& top, const Environment& environment, Config& config)
   ManagerOptions& options = config.manager;
   ProfileDefaults defaults;
   defaults.image = default_image(environment, options.engine.backend);
+  defaults.gpus_with_network = config.sessions.gpus_with_network;
   top.section("pool", [&](Section& section) { read_pool(section, defaults.pool); });
   top.section("limits", [&](Section& section) { read_limits(section, defaults.limits, defaults.limits_set); });
   top.sections("profiles", [&](const std::string& name, Section& section) {
@@ -127,6 +128,7 @@ Result<Config> parse_config(std::string_view text, const std::string& name, cons
   const bool autograder = is_autograder(top);
   if (!autograder) read_engine(top, config.manager.engine);
   CLOCHE_CHECK(apply_environment(environment, config.manager.engine));
+  CLOCHE_TRY(config.sessions.gpus_with_network, allows_gpus_with_network(environment));
   if (autograder) {
     read_autograder(top, config.manager);
   } else {

@@ -34,6 +34,30 @@ TEST(Config, EmptyFile_HasTheLibrarysDefaults) {
   }
 }
 
+TEST(Config, GpusOfAProfile_AreAllSomeOrThese) {
+  const auto gpus_of = [](const std::string& value) {
+    return parse("profiles: {a: {gpus: " + value + "}}").profiles.at(0).sandbox.gpus;
+  };
+  EXPECT_TRUE(gpus_of("all").all);
+  EXPECT_EQ(gpus_of("2").count, 2u);
+  EXPECT_TRUE(gpus_of("0").empty());
+  EXPECT_THAT(gpus_of("[0, GPU-6f2a, nvidia.com/gpu=1]").ids, ElementsAre("0", "GPU-6f2a", "nvidia.com/gpu=1"));
+  for (const char* bad : {"-1", "65", "some", "[]", "[a b]", "{}"}) {
+    EXPECT_FALSE(parse_config(std::string("profiles: {a: {gpus: ") + bad + "}}", "c", {})) << bad;
+  }
+  EXPECT_EQ(pool_of("pool: {pool_size: 4}\nprofiles: {a: {gpus: 1}}").pool_size, 0u);
+  EXPECT_EQ(pool_of("profiles: {a: {gpus: 1, pool: {pool_size: 2}}}").pool_size, 2u);
+}
+
+TEST(Config, GpusAndANetwork_AreTogetherOnlyIfAVariableSaysSo) {
+  const std::string text = "profiles: {a: {gpus: 1, network: internet}}";
+  const auto refused = parse_config(text, "c", {});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, testing::HasSubstr("SANDBOX_GPU_NETWORK_ENABLED"));
+  EXPECT_TRUE(parse_config(text, "c", {{"SANDBOX_GPU_NETWORK_ENABLED", "true"}}));
+  EXPECT_TRUE(parse_config("profiles: {a: {gpus: 1, network: none}}", "c", {}));
+}
+
 TEST(Config, EveryKey_IsRead) {
   const ManagerOptions options = parse(R"(
 backend: docker

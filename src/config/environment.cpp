@@ -53,13 +53,6 @@ Result<bool> flag(const Environment& environment, const std::string& name) {
   return refused(name, "must be true or false, not " + shown(given));
 }
 
-Status refuse_if_true(const Environment& environment, const std::string& name, const std::string& what) {
-  CLOCHE_TRY(const bool wanted, flag(environment, name));
-  if (!wanted) return {};
-  return fail(ErrorCode::unsupported,
-              "environment variable " + name + " is true, but " + what + ": unset it or set it to false");
-}
-
 }  // namespace
 
 Environment process_environment() {
@@ -117,13 +110,15 @@ Status apply_environment(const Environment& environment, SessionSettings& settin
       return refused("SANDBOX_MEM_LIMIT", "must be an amount of memory like 512m or 1g, not " + shown(memory));
     settings.memory = *bytes;
   }
+  CLOCHE_TRY(settings.gpus, flag(environment, "SANDBOX_GPU_ENABLED"));
   return {};
 }
 
+Result<bool> allows_gpus_with_network(const Environment& environment) {
+  return flag(environment, "SANDBOX_GPU_NETWORK_ENABLED");
+}
+
 Status refuse_missing_features(const Environment& environment) {
-  CLOCHE_CHECK(refuse_if_true(environment, "SANDBOX_GPU_ENABLED", "Cloche does not support GPUs in sandboxes"));
-  CLOCHE_CHECK(refuse_if_true(environment, "SANDBOX_GPU_NETWORK_ENABLED",
-                              "Cloche supports neither GPUs nor their network in sandboxes"));
   for (const auto& [name, value] : environment) {
     if (!name.starts_with("E2B_") || value.empty()) continue;
     return fail(ErrorCode::unsupported,

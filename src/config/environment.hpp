@@ -24,11 +24,16 @@ std::string variable(const Environment& environment, const std::string& name);
 // DOCKER_HOST.
 Status apply_environment(const Environment& environment, EngineOptions& options);
 
-// SANDBOX_IDLE_TIMEOUT, SANDBOX_MAX_SESSIONS and SANDBOX_MEM_LIMIT.
+// SANDBOX_IDLE_TIMEOUT, SANDBOX_MAX_SESSIONS, SANDBOX_MEM_LIMIT and SANDBOX_GPU_ENABLED.
 Status apply_environment(const Environment& environment, SessionSettings& settings);
 
-// `unsupported` when a variable asks for what Cloche has not: GPUs, E2B. A service that went on without would be
-// another than was asked for.
+// SANDBOX_GPU_NETWORK_ENABLED: whether a profile with GPUs may have a network.
+Result<bool> allows_gpus_with_network(const Environment& environment);
+inline constexpr std::string_view no_network_with_gpus =
+    "a profile with GPUs can have a network only if the environment variable SANDBOX_GPU_NETWORK_ENABLED is true";
+
+// `unsupported` when a variable asks for what Cloche has not: E2B. A service that went on without would be another than
+// was asked for.
 Status refuse_missing_features(const Environment& environment);
 
 // The image of profiles that name none: the backend's variable (SANDBOX_WORKER_IMAGE), else its usual image. Empty for

@@ -205,19 +205,22 @@ TEST(ServiceConfig, BadVariable_IsNamed) {
   }
 }
 
-TEST(ServiceConfig, VariableForWhatIsNotThere_IsRefused) {
-  for (const char* name : {"SANDBOX_GPU_ENABLED", "SANDBOX_GPU_NETWORK_ENABLED"}) {
-    for (const char* off : {"", "false", "False", "0", "no", "off"}) {
-      EXPECT_TRUE(refuse_missing_features({{name, off}})) << name << "=" << off;
-    }
-    for (const char* on : {"true", "TRUE", "1", "yes", "on"}) {
-      const auto refused = refuse_missing_features({{name, on}});
-      ASSERT_FALSE(refused) << name << "=" << on;
-      EXPECT_EQ(refused.error().code, ErrorCode::unsupported);
-      EXPECT_THAT(refused.error().message, HasSubstr(std::string("environment variable ") + name + " is true"));
-    }
-    EXPECT_FALSE(refuse_missing_features({{name, "maybe"}}));
+TEST(ServiceConfig, VariablesForGpus_AreTrueOrFalse) {
+  for (const char* off : {"", "false", "False", "0", "no", "off"}) {
+    EXPECT_FALSE(parse_config("", "c", {{"SANDBOX_GPU_ENABLED", off}})->sessions.gpus) << off;
   }
+  for (const char* on : {"true", "TRUE", "1", "yes", "on"}) {
+    EXPECT_TRUE(parse_config("", "c", {{"SANDBOX_GPU_ENABLED", on}})->sessions.gpus) << on;
+    EXPECT_TRUE(parse_config("", "c", {{"SANDBOX_GPU_NETWORK_ENABLED", on}})->sessions.gpus_with_network) << on;
+  }
+  for (const char* name : {"SANDBOX_GPU_ENABLED", "SANDBOX_GPU_NETWORK_ENABLED"}) {
+    const auto refused = parse_config("", "c", {{name, "maybe"}});
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, HasSubstr(name));
+  }
+}
+
+TEST(ServiceConfig, VariableForWhatIsNotThere_IsRefused) {
   const auto e2b = refuse_missing_features({{"E2B_API_KEY", "e2b_secret"}});
   ASSERT_FALSE(e2b);
   EXPECT_THAT(e2b.error().message, HasSubstr("E2B_API_KEY is set, but Cloche has no E2B backend"));

@@ -44,7 +44,9 @@ struct SessionSettings {
       "session";  // of sessions that do not name one; created by Cloche if there is none with this name
   std::chrono::seconds idle_timeout{900};
   std::uint32_t most = 50;      // of all tenants together; 0: no sessions
-  std::optional<Bytes> memory;  // over the profile's
+  std::optional<Bytes> memory;     // over the profile's
+  bool gpus = false;               // one GPU for each session whose profile has none
+  bool gpus_with_network = false;  // whether a profile with GPUs may have a network
   // Which changed files are reported after a run whose request does not set this.
   ChangeRules artifacts{.usual = ChangeRules::Usual::ignored, .include = {}, .exclude = {}};
   // Time limits of a terminal: in total, and without input or output.

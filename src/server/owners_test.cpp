@@ -32,6 +32,14 @@ TEST(Owners, PlainProfile_IsForEveryTenant) {
   EXPECT_TRUE(owners->access.is_open(Resource::profile, "python"));
 }
 
+TEST(Owners, ProfileWithGpus_MustListItsTenants) {
+  const auto owners = read("profiles: {python: {gpus: 1}}").owners();
+  ASSERT_FALSE(owners);
+  EXPECT_THAT(owners.error().message, HasSubstr("profile 'python' has GPUs but does not list the tenants"));
+  EXPECT_TRUE(read("profiles: {python: {gpus: 1, tenants: [acme]}}").owners());
+  EXPECT_TRUE(read("profiles: {python: {gpus: 0}}").owners());
+}
+
 TEST(Owners, PlainProfileThatListsTenants_IsForThoseAlone) {
   const auto owners = read("profiles: {python: {tenants: [acme]}}").owners().value();
   EXPECT_TRUE(owners.access.allows(Resource::profile, "python", "acme"));

@@ -148,7 +148,7 @@ TEST_F(CliServe, WhatItCannotBe_IsRefusedAtTheStart) {
        {"--listen", "0.0.0.0:0"},
        {"PATH", "/bin"},
        "without tokens the service may listen only on"},
-      {"", {}, {"SANDBOX_GPU_ENABLED", "true"}, "SANDBOX_GPU_ENABLED is true"},
+      {"", {}, {"SANDBOX_GPU_ENABLED", "perhaps"}, "SANDBOX_GPU_ENABLED must be true or false"},
       {"", {}, {"E2B_API_KEY", "e2b_x"}, "Cloche has no E2B backend"},
       {"", {}, {"SANDBOX_BACKEND", "e2b"}, "e2b not in {oci,docker}"},
       {"server: {tokens: /nowhere/tokens.json}\n", {}, {"PATH", "/bin"}, "create the first token: "},

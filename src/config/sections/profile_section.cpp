@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "config/environment.hpp"
+#include "config/scalars.hpp"
 #include "config/sections/limits_section.hpp"
 #include "config/sections/network_section.hpp"
 #include "config/text.hpp"
@@ -71,6 +73,22 @@ void read_sandbox(Section& section, SandboxSpec& spec, LimitOverrides& limits_se
   section.duration("ready_timeout", spec.ready_timeout, {1ms, 1h});
 }
 
+// `all`, a number or a list.
+void read_gpus(Section& section, GpuRequest& gpus) {
+  if (section.kind("gpus") == YamlNode::Kind::list) {
+    section.texts("gpus", gpus.ids);
+    if (gpus.ids.empty()) section.refuse("gpus", "an empty list; write `gpus: 0`, or leave it out, for none");
+    return;
+  }
+  const auto count_of = [](std::string_view text) { return parse_whole(text).value_or(most_gpus + 1); };
+  std::string word;
+  section.text("gpus", word,
+               "all, a number from 0 to " + std::to_string(most_gpus) + ", or a list of indexes and UUIDs",
+               [&](std::string_view text) { return text == "all" || count_of(text) <= most_gpus; });
+  gpus.all = word == "all";
+  if (!gpus.all && !word.empty()) gpus.count = static_cast<std::uint32_t>(count_of(word));
+}
+
 void read_interpreters(Section& section, Profile& profile) {
   section.list("zygotes", [&](Section& zygote) { add_zygote(zygote, profile); });
   section.section("scripts", [&](Section& scripts) {
@@ -133,7 +151,10 @@ Profile read_profile(const std::string& name, Section& section, const ProfileDef
     section.refuse("a profile name must be lower-case letters, digits, '_' and '-', at most 32, not " + shown(name));
   }
   read_sandbox(section, profile.sandbox, profile.limits_set);
+  read_gpus(section, profile.sandbox.gpus);
   PoolDraft pool = defaults.pool;
+  // A sandbox that is kept warm keeps its GPUs from all others.
+  if (!profile.sandbox.gpus.empty()) pool.options.pool_size = 0;
   section.section("pool", [&](Section& below) { read_pool(below, pool); });
   if (const auto finished = finished_pool(pool)) {
     profile.pool = *finished;
@@ -141,6 +162,9 @@ Profile read_profile(const std::string& name, Section& section, const ProfileDef
     section.refuse("pool", finished.error().message);
   }
   read_network(section, profile.network);
+  if (!profile.sandbox.gpus.empty() && profile.network.mode != Network::none && !defaults.gpus_with_network) {
+    section.refuse("network", std::string(no_network_with_gpus));
+  }
   read_interpreters(section, profile);
   read_environment(section, profile);
   section.check(validate(profile.sandbox));

@@ -17,6 +17,7 @@ struct ProfileDefaults {
   Limits limits;
   LimitOverrides limits_set;
   PoolDraft pool;
+  bool gpus_with_network = false;  // whether a profile with GPUs may have a network
 };
 
 Profile read_profile(const std::string& name, Section& section, const ProfileDefaults& defaults);
