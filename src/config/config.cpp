@@ -46,6 +46,17 @@ void read_docker(Section& section, EngineOptions& options) {
   }
 }
 
+void read_disk(Section& section, DiskOptions& options) {
+  section.text("dir", options.dir, path_rule, is_clean_absolute_path);
+  section.size("max_size", options.max_size);
+  section.size("max_total", options.max_total);
+  section.choice("allocation", options.preallocate, {{"as_written", false}, {"at_once", true}});
+  if (options.max_size < least_disk) section.refuse("max_size", "must be at least " + to_string(least_disk));
+  if (section.has("max_total") && options.max_total < options.max_size) {
+    section.refuse("max_total", "must not be less than max_size, which is " + to_string(options.max_size));
+  }
+}
+
 // Settings of one backend: a section of its name.
 constexpr std::pair<std::string_view, void (*)(Section&, EngineOptions&)> backend_sections[] = {
     {"docker", &read_docker}};
@@ -65,6 +76,7 @@ void read_engine(Section& top, EngineOptions& options) {
     }
     if (!is_clean_absolute_path(path)) top.refuse("runtimes", "values must be " + std::string(path_rule));
   }
+  top.section("disk", [&](Section& section) { read_disk(section, options.disk); });
   for (const auto& [name, read] : backend_sections) {
     top.section(name, [&](Section& section) { read(section, options); });
   }
@@ -102,6 +114,7 @@ void read_profiles(Section& top, const Environment& environment, Config& config)
   ManagerOptions& options = config.manager;
   ProfileDefaults defaults;
   defaults.image = default_image(environment, options.engine.backend);
+  defaults.most_disk = options.engine.disk.max_size;
   defaults.gpus_with_network = config.sessions.gpus_with_network;
   top.section("pool", [&](Section& section) { read_pool(section, defaults.pool); });
   top.section("limits", [&](Section& section) { read_limits(section, defaults.limits, defaults.limits_set); });
@@ -114,7 +127,8 @@ void read_profiles(Section& top, const Environment& environment, Config& config)
 
 void read_service(Section& top, Config& config) {
   top.section("server", [&](Section& section) { read_server(section, config.server); });
-  top.section("sessions", [&](Section& section) { read_sessions(section, config.sessions); });
+  top.section("sessions",
+              [&](Section& section) { read_sessions(section, config.manager.engine.disk.max_size, config.sessions); });
   top.section("log", [&](Section& section) { read_log(section, config.log); });
 }
 

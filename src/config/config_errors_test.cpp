@@ -33,7 +33,7 @@ std::string pool(const std::string& keys) { return profile("pool:\n      " + key
 const BadConfig bad_keys[] = {
     {"Top", "backend: oci\nprofile: {}\n", "unknown key `profile` (line 2) at the top level; did you mean `profiles`?"},
     {"Unlike", "webhooks: {listen: 80}\n",
-     "unknown key `webhooks` (line 1) at the top level; known keys: backend, docker, "},
+     "unknown key `webhooks` (line 1) at the top level; known keys: backend, disk, "},
     {"Pool", pool("pool_sise: 3"),
      "unknown key `pool_sise` (line 4) in profiles.python.pool; did you mean `pool_size`?"},
     {"GeneralPool", "pool:\n  max_use: 3\n", "unknown key `max_use` (line 2) in pool; did you mean `max_uses`?"},
@@ -113,6 +113,14 @@ const BadConfig bad_numbers[] = {
 };
 
 const BadConfig bad_sense[] = {
+    {"DiskInMemory", profile("disk_size: 1g"), "profiles.python.disk_size (line 3): requires `workspace: disk`"},
+    {"LargeDisk", "disk: {max_size: 1g}\n" + profile("{workspace: disk, disk_size: 2g}"),
+     "profiles.python.disk_size (line 4): must be from 8 MiB to 1 GiB, which is disk.max_size"},
+    {"SmallDisk", profile("{workspace: disk, disk_size: 7m}"),
+     "profiles.python.disk_size (line 3): must be from 8 MiB"},
+    {"LargeDiskOfSessions", "sessions: {disk_size: 1t}", "sessions.disk_size (line 1): must be from 8 MiB"},
+    {"TotalOfDisks", "disk: {max_total: 1g}", "disk.max_total (line 1): must not be less than max_size"},
+    {"Workspace", profile("workspace: tmpfs"), "profiles.python.workspace (line 3): "},
     {"Scale", pool("{pool_size: 5, scale_limit: 4}"),
      "profiles.python.pool (line 3): pool_size is 5 but scale_limit is only 4; raise scale_limit or set max_overflow"},
     {"ScaleByDefault", pool("pool_size: 20"),

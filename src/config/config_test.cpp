@@ -255,6 +255,28 @@ TEST(Config, Languages_AreKeptForTheirReader) {
   EXPECT_FALSE(parse_config("", "cloche.yml", {})->languages);
 }
 
+TEST(Config, Disks_AreRead) {
+  const auto config = parse_config(
+      "disk: {dir: /srv/disks, max_size: 4g, max_total: 40g, allocation: at_once}\n"
+      "profiles: {a: {}, b: {workspace: disk}, c: {workspace: disk, disk_size: 4g}}\n"
+      "sessions: {workspace: disk, disk_size: 64m}\n",
+      "cloche.yml", {});
+  ASSERT_TRUE(config) << config.error().message;
+  const DiskOptions& disk = config->manager.engine.disk;
+  EXPECT_EQ(disk.dir, "/srv/disks");
+  EXPECT_EQ(disk.max_size, mib(4096));
+  EXPECT_EQ(disk.max_total, mib(40'960));
+  EXPECT_TRUE(disk.preallocate);
+  const auto& profiles = config->manager.profiles;
+  EXPECT_EQ(profiles.at(0).sandbox.workspace, WorkspaceKind::memory);
+  EXPECT_EQ(profiles.at(1).sandbox.workspace, WorkspaceKind::disk);
+  EXPECT_EQ(profiles.at(1).sandbox.disk_size, mib(2048));
+  EXPECT_EQ(profiles.at(2).sandbox.disk_size, mib(4096));
+  EXPECT_EQ(config->sessions.workspace, WorkspaceKind::disk);
+  EXPECT_EQ(config->sessions.disk_size, mib(64));
+  EXPECT_FALSE(parse_config("sessions: {workspace: auto}", "cloche.yml", {})->sessions.workspace);
+}
+
 TEST(Config, SecretsByValue_AreNoticed) {
   EXPECT_TRUE(parse_config("secrets: {A: x}", "cloche.yml", {})->holds_secrets);
   EXPECT_FALSE(parse_config("secrets: {A: {env: X}}", "cloche.yml", {{"X", ""}})->holds_secrets);

@@ -71,6 +71,7 @@ TEST(Documentation, EveryKey_IsInIt) {
   int keys = 0;
   for (const std::string wrong : {"zzzzzzzzzz: 1",
                                   "docker: {zzzzzzzzzz: 1}",
+                                  "disk: {zzzzzzzzzz: 1}",
                                   "pool: {zzzzzzzzzz: 1}",
                                   "limits: {zzzzzzzzzz: 1}",
                                   "profiles: {a: {zzzzzzzzzz: 1}}",

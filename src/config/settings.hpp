@@ -12,6 +12,7 @@
 #include "auth/quotas.hpp"
 #include "cloche/bytes.hpp"
 #include "cloche/limits.hpp"
+#include "cloche/spec.hpp"
 #include "http/server/limits.hpp"
 #include "sandbox/change_rules.hpp"
 
@@ -43,10 +44,13 @@ struct SessionSettings {
   std::string profile =
       "session";  // of sessions that do not name one; created by Cloche if there is none with this name
   std::chrono::seconds idle_timeout{900};
-  std::uint32_t most = 50;      // of all tenants together; 0: no sessions
+  std::uint32_t most = 50;         // of all tenants together; 0: no sessions
   std::optional<Bytes> memory;     // over the profile's
   bool gpus = false;               // one GPU for each session whose profile has none
   bool gpus_with_network = false;  // whether a profile with GPUs may have a network
+  // Over the profile's. Without it, the profile that Cloche makes is on disk if this host can have disks.
+  std::optional<WorkspaceKind> workspace;
+  std::optional<Bytes> disk_size;
   // Which changed files are reported after a run whose request does not set this.
   ChangeRules artifacts{.usual = ChangeRules::Usual::ignored, .include = {}, .exclude = {}};
   // Time limits of a terminal: in total, and without input or output.

@@ -30,6 +30,9 @@ struct BackendTraits {
   std::string_view usual_image;
   Images images;
 
+  // Sandboxes can have WorkspaceKind::disk, if the host can have such disks.
+  bool has_disks;
+
   // What a dead owner left may be in its run directory, so each run directory has to be searched.
   bool uses_run_dir;
 

@@ -30,6 +30,8 @@
 #include "server/egress_meter.hpp"
 #include "server/listen.hpp"
 #include "server/owners.hpp"
+#include "server/session_gpus.hpp"
+#include "server/session_workspace.hpp"
 
 namespace cloche::server {
 
@@ -89,10 +91,11 @@ void log_access(const http::AccessRecord& record) {
 }
 
 // The profile of sessions is there, and as `sessions:` wants it.
-Status settle_session_profile(std::vector<Profile>& profiles, const config::SessionSettings& sessions,
-                              const LanguageRegistry& languages, BackendKind backend) {
+Result<SessionProfile> settle_session_profile(std::vector<Profile>& profiles, const config::SessionSettings& sessions,
+                                              const LanguageRegistry& languages, BackendKind backend) {
   auto found = std::ranges::find(profiles, sessions.profile, &Profile::name);
-  if (found == profiles.end()) {
+  const bool is_made = found == profiles.end();
+  if (is_made) {
     Profile made = session_profile(languages, backend, sessions.image, sessions.most);
     if (sessions.profile != made.name) {
       return fail(ErrorCode::invalid_argument,
@@ -101,7 +104,7 @@ Status settle_session_profile(std::vector<Profile>& profiles, const config::Sess
     found = profiles.insert(profiles.end(), std::move(made));
   }
   if (sessions.memory) found->sandbox.limits.memory = *sessions.memory;
-  return {};
+  return is_made ? SessionProfile::made : SessionProfile::configured;
 }
 
 // Where there may be several tenants, one leaves something to the others unless the configuration says otherwise: half
@@ -194,7 +197,9 @@ Result<std::unique_ptr<Service>> Service::create(Executor executor, ServiceOptio
 
   CLOCHE_TRY(LanguageRegistry languages, LanguageRegistry::create(options.config.languages));
   if (manager.profiles.empty()) manager.profiles = default_profiles(languages, manager.engine.backend);
-  CLOCHE_CHECK(settle_session_profile(manager.profiles, options.config.sessions, languages, manager.engine.backend));
+  CLOCHE_TRY(const SessionProfile session_origin,
+             settle_session_profile(manager.profiles, options.config.sessions, languages, manager.engine.backend));
+  CLOCHE_CHECK(settle_session_gpus(options.config, session_origin));
   if (service->authenticator_->needs_token()) share_pools(manager.profiles);
   for (const auto& [alias, profile] : languages.aliases_for(manager.profiles)) manager.aliases.emplace(alias, profile);
   CLOCHE_TRY(pool::Tenancy tenancy, owners_of(options.config, manager.profiles, languages));
@@ -202,6 +207,7 @@ Result<std::unique_ptr<Service>> Service::create(Executor executor, ServiceOptio
   warn_of_useless_secrets(options.config);
 
   CLOCHE_TRY(service->instance_, InstanceDir::claim(manager.engine));
+  settle_session_workspace(manager.profiles, options.config.sessions, session_origin, manager.engine);
   const InstanceId& instance = service->instance_->id();
   CLOCHE_TRY(auto journal, pool::Journal::open(service->instance_->journal(), instance.value));
   CLOCHE_TRY(service->backend_, make_backend(executor, service->threads_, manager.engine, instance));

@@ -89,6 +89,14 @@ void read_gpus(Section& section, GpuRequest& gpus) {
   if (!gpus.all && !word.empty()) gpus.count = static_cast<std::uint32_t>(count_of(word));
 }
 
+void read_workspace(Section& section, SandboxSpec& spec, Bytes most_disk) {
+  section.choice("workspace", spec.workspace, {{"memory", WorkspaceKind::memory}, {"disk", WorkspaceKind::disk}});
+  const auto size = read_disk_size(section, most_disk);
+  if (!size) return;
+  spec.disk_size = *size;
+  if (spec.workspace == WorkspaceKind::memory) section.refuse("disk_size", "requires `workspace: disk`");
+}
+
 void read_interpreters(Section& section, Profile& profile) {
   section.list("zygotes", [&](Section& zygote) { add_zygote(zygote, profile); });
   section.section("scripts", [&](Section& scripts) {
@@ -123,6 +131,17 @@ void read_variables(Section& section, std::string_view key, std::map<std::string
   }
 }
 
+std::optional<Bytes> read_disk_size(Section& section, Bytes most) {
+  Bytes size;
+  section.size("disk_size", size);
+  if (!section.has("disk_size")) return std::nullopt;
+  if (size < least_disk || size > most) {
+    section.refuse("disk_size",
+                   "must be from " + to_string(least_disk) + " to " + to_string(most) + ", which is disk.max_size");
+  }
+  return size;
+}
+
 ZygoteSpec read_zygote(Section& section) {
   ZygoteSpec zygote;
   section.text("name", zygote.name, "a name of lower-case letters, digits, '_' and '-'", is_profile_name);
@@ -151,6 +170,7 @@ Profile read_profile(const std::string& name, Section& section, const ProfileDef
     section.refuse("a profile name must be lower-case letters, digits, '_' and '-', at most 32, not " + shown(name));
   }
   read_sandbox(section, profile.sandbox, profile.limits_set);
+  read_workspace(section, profile.sandbox, defaults.most_disk);
   read_gpus(section, profile.sandbox.gpus);
   PoolDraft pool = defaults.pool;
   // A sandbox that is kept warm keeps its GPUs from all others.

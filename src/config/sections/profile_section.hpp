@@ -2,9 +2,11 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "cloche/engine_options.hpp"
 #include "cloche/profile.hpp"
 #include "config/section.hpp"
 #include "config/sections/pool_section.hpp"
@@ -17,8 +19,12 @@ struct ProfileDefaults {
   Limits limits;
   LimitOverrides limits_set;
   PoolDraft pool;
+  Bytes most_disk = DiskOptions().max_size;
   bool gpus_with_network = false;  // whether a profile with GPUs may have a network
 };
+
+// `disk_size`, and nothing if it is missing. It is rejected below the smallest disk and above `most`.
+std::optional<Bytes> read_disk_size(Section& section, Bytes most);
 
 Profile read_profile(const std::string& name, Section& section, const ProfileDefaults& defaults);
 

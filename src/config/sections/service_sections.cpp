@@ -24,7 +24,7 @@ void read_artifacts(Section& section, ChangeRules& rules) {
 
 }  // namespace
 
-void read_sessions(Section& section, SessionSettings& settings) {
+void read_sessions(Section& section, Bytes most_disk, SessionSettings& settings) {
   section.text("profile", settings.profile, "a profile name", is_profile_name);
   std::chrono::milliseconds idle = settings.idle_timeout;
   section.duration("idle_timeout", idle, {1s});
@@ -35,6 +35,10 @@ void read_sessions(Section& section, SessionSettings& settings) {
   Bytes memory;
   section.size("memory", memory);
   if (section.has("memory")) settings.memory = memory;
+  using Workspace = std::optional<WorkspaceKind>;
+  section.choice<Workspace>("workspace", settings.workspace,
+                            {{"auto", std::nullopt}, {"memory", WorkspaceKind::memory}, {"disk", WorkspaceKind::disk}});
+  settings.disk_size = read_disk_size(section, most_disk);
   section.section("max_limits", [&](Section& limits) { read_max_limits(limits, settings.max_limits); });
   section.section("artifacts", [&](Section& artifacts) { read_artifacts(artifacts, settings.artifacts); });
 }

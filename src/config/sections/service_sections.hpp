@@ -8,7 +8,7 @@ namespace cloche::config {
 
 inline constexpr std::uint32_t most_sessions = 5000;
 
-void read_sessions(Section& section, SessionSettings& settings);
+void read_sessions(Section& section, Bytes most_disk, SessionSettings& settings);
 void read_log(Section& section, LogSettings& settings);
 
 }  // namespace cloche::config

@@ -1,0 +1,72 @@
+#include "server/session_workspace.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "disk/store.hpp"
+
+namespace cloche::server {
+namespace {
+
+class SessionWorkspace : public testing::Test {
+ protected:
+  SessionWorkspace() {
+    std::string name = (std::filesystem::temp_directory_path() / "cloche-workspace.XXXXXX").string();
+    engine_.state_dir = ::mkdtemp(name.data());
+    profiles_.emplace_back().name = "python";
+    profiles_.emplace_back().name = "session";
+  }
+  ~SessionWorkspace() override { std::filesystem::remove_all(engine_.state_dir); }
+
+  SandboxSpec settle(SessionProfile origin) {
+    settle_session_workspace(profiles_, sessions_, origin, engine_);
+    EXPECT_EQ(profiles_.front().sandbox.workspace, WorkspaceKind::memory);
+    return profiles_.back().sandbox;
+  }
+
+  EngineOptions engine_;
+  config::SessionSettings sessions_;
+  std::vector<Profile> profiles_;
+};
+
+TEST_F(SessionWorkspace, OfTheProfileThatClocheMakes_IsOnDiskWhereThatWorks) {
+  disk::DiskStore disks(disk::with_directory(engine_.disk, engine_.state_dir));
+  const bool works = disks.probe(CancelToken(Deadline::after(std::chrono::seconds(60)))).has_value();
+  const SandboxSpec spec = settle(SessionProfile::made);
+  EXPECT_EQ(spec.workspace, works ? WorkspaceKind::disk : WorkspaceKind::memory);
+}
+
+TEST_F(SessionWorkspace, OfAConfiguredProfile_StaysAsConfigured) {
+  EXPECT_EQ(settle(SessionProfile::configured).workspace, WorkspaceKind::memory);
+}
+
+TEST_F(SessionWorkspace, ThatIsConfigured_HoldsForBoth) {
+  sessions_.workspace = WorkspaceKind::disk;
+  sessions_.disk_size = mib(64);
+  const SandboxSpec spec = settle(SessionProfile::configured);
+  EXPECT_EQ(spec.workspace, WorkspaceKind::disk);
+  EXPECT_EQ(spec.disk_size, mib(64));
+  sessions_.workspace = WorkspaceKind::memory;
+  EXPECT_EQ(settle(SessionProfile::made).workspace, WorkspaceKind::memory);
+}
+
+TEST_F(SessionWorkspace, WithoutDisks_IsInMemory) {
+  engine_.disk.dir = "/proc";
+  EXPECT_EQ(settle(SessionProfile::made).workspace, WorkspaceKind::memory);
+  engine_.disk.dir.clear();
+  engine_.backend = BackendKind::docker;
+  EXPECT_EQ(settle(SessionProfile::made).workspace, WorkspaceKind::memory);
+}
+
+TEST_F(SessionWorkspace, OfTheProfileThatClocheMakes_IsNoLargerThanTheOperatorAllows) {
+  engine_.disk.max_size = mib(100);
+  EXPECT_LE(settle(SessionProfile::made).disk_size, mib(2048));
+  if (profiles_.back().sandbox.workspace == WorkspaceKind::disk) {
+    EXPECT_EQ(profiles_.back().sandbox.disk_size, mib(100));
+  }
+}
+
+}  // namespace
+}  // namespace cloche::server
