@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t piece = 256 << 10;
 // For callers that wait although the pool is set to fail.
-constexpr std::chrono::seconds turn_patience{120};
+constexpr std::chrono::seconds turn_timeout{120};
 
 LimitOverrides overrides_of(const StepLimits& limits) {
   LimitOverrides overrides;
@@ -69,7 +69,7 @@ Task<Result<pool::Lease>> StepPool::claim(StepLimits limits, Patience patience, 
   options.limits = overrides_of(limits);
   if (patience == Patience::wait) {
     options.at_limit = AtLimit::wait;
-    options.wait_timeout = turn_patience;
+    options.wait_timeout = turn_timeout;
   }
   auto lease = co_await manager->acquire(profile, std::move(options), deadline);
   co_return lease;

@@ -125,13 +125,13 @@ Task<> sweep_strays(std::shared_ptr<Engine> engine, LabelMap labels, Reaper::IsH
 }
 
 Task<> sweep_remembered(std::shared_ptr<Engine> engine, std::shared_ptr<Reaper::Left> left,
-                        std::vector<std::string> values, Deadline::Clock::duration patience) {
+                        std::vector<std::string> values, Deadline::Clock::duration timeout) {
   struct Working {
     Reaper::Left& left;
     ~Working() { left.is_worked_on = false; }
   } const working{*left};
   // One that resists must not cost the others.
-  for (const std::string& value : values) co_await sweep_again(engine, left, value, Deadline::after(patience));
+  for (const std::string& value : values) co_await sweep_again(engine, left, value, Deadline::after(timeout));
 }
 
 Task<> sweep_remembered_uncancelled(std::shared_ptr<Engine> engine, std::shared_ptr<Reaper::Left> left,

@@ -14,8 +14,8 @@ namespace cloche::runner {
 
 namespace {
 
-constexpr std::chrono::minutes make_patience{10};
-constexpr std::chrono::seconds file_patience{60};
+constexpr std::chrono::minutes make_timeout{10};
+constexpr std::chrono::seconds file_timeout{60};
 constexpr std::chrono::seconds compile_wall{60};
 constexpr Bytes most_output = mib(16);
 constexpr Bytes default_memory = mib(128);
@@ -137,7 +137,7 @@ Task<Result<std::unique_ptr<OneShot::Place>>> OneShot::open(std::string image, s
   spec.work_dir = work_dir.empty() ? own_work_dir : std::move(work_dir);
   spec.limits = limits.over(spec.limits);
   const Profile plain;
-  const Deadline made_by = deadline.sooner(Deadline::after(make_patience));
+  const Deadline made_by = deadline.sooner(Deadline::after(make_timeout));
   auto made = co_await pool::make_sandbox(backend_, std::move(spec), plain, made_by);
   if (!made) co_return fail(std::move(made).error());
   co_return std::make_unique<Place>(std::move(*made));
@@ -161,7 +161,7 @@ Task<Result<OneShotResult>> OneShot::run(OneShotRequest request, Deadline deadli
   step.env = std::move(request.env);
   std::string input = joined_lines(request.input);
   auto use = [&files, &step, &input, timeout, outer, deadline](Place& place) -> Task<Result<OneShotResult>> {
-    const Deadline written_by = deadline.sooner(Deadline::after(file_patience));
+    const Deadline written_by = deadline.sooner(Deadline::after(file_timeout));
     auto written = co_await place.write(files, written_by);
     if (!written) co_return fail(std::move(written).error());
     auto ran = co_await place.run(std::move(step), std::move(input), timeout, outer, deadline);
@@ -216,7 +216,7 @@ Task<Result<OneShotResult>> OneShot::run_code(OneShotCode code, Deadline deadlin
   const auto outer = options_.outer_timeout;
   std::string input = joined_lines(code.input);
   auto use = [&plan, &input, memory, timeout, outer, deadline](Place& place) -> Task<Result<OneShotResult>> {
-    const Deadline written_by = deadline.sooner(Deadline::after(file_patience));
+    const Deadline written_by = deadline.sooner(Deadline::after(file_timeout));
     auto written = co_await place.write(plan.files, written_by);
     if (!written) co_return fail(std::move(written).error());
     if (plan.compile) {

@@ -12,7 +12,7 @@ namespace {
 // The limit of the packed work directory after compiling; it is kept in memory while the cases run.
 constexpr Bytes most_packed = mib(256);
 constexpr std::size_t piece = 256 << 10;
-constexpr std::chrono::seconds file_patience{60};
+constexpr std::chrono::seconds file_timeout{60};
 // Compiling is slower than running; languages and callers may say otherwise.
 constexpr std::chrono::seconds default_compile_wall{60};
 
@@ -47,7 +47,7 @@ Task<Result<std::optional<std::string>>> pack_work_dir(pool::Lease& lease, Deadl
 Task<Status> compile_in(pool::Lease lease, BuildResult& result, Deadline deadline) {
   const ProgramPlan& plan = result.program.plan;
   const Step& step = *plan.compile;
-  const Deadline files_by = deadline.sooner(Deadline::after(file_patience));
+  const Deadline files_by = deadline.sooner(Deadline::after(file_timeout));
   auto written = co_await write_tree(lease, plan.files, files_by);
   if (!written) co_return written;
   StepRun run;
@@ -66,7 +66,7 @@ Task<Status> compile_in(pool::Lease lease, BuildResult& result, Deadline deadlin
   result.compile.err = std::move(ran->err);
   result.verdict = explained(judge_step(StepKind::compile, CommandOwner::language, ran->outcome), plan, step);
   if (!result.verdict.passed()) co_return Status{};
-  const Deadline packed_by = deadline.sooner(Deadline::after(file_patience));
+  const Deadline packed_by = deadline.sooner(Deadline::after(file_timeout));
   auto packed = co_await pack_work_dir(lease, packed_by);
   if (!packed) co_return fail(std::move(packed).error());
   if (*packed) {
@@ -109,7 +109,7 @@ Task<Result<BuildResult>> build(ProgramPlan plan, StepPool place, Deadline deadl
 }
 
 Task<Status> settle_in(pool::Lease& lease, const BuiltProgram& program, const FileTree& files, Deadline deadline) {
-  const Deadline by = deadline.sooner(Deadline::after(file_patience));
+  const Deadline by = deadline.sooner(Deadline::after(file_timeout));
   if (program.tree) {
     auto there = lease->files();
     FilePath work_dir(lease.binding().work_dir);

@@ -12,7 +12,7 @@ std::string path_of(const std::string& image, std::string_view action = "") {
 }
 
 // A layer at a time an engine may be silent for long; not for ever.
-constexpr auto transfer_patience = std::chrono::minutes(5);
+constexpr auto transfer_timeout = std::chrono::minutes(5);
 
 Engine::LineSink progress_sink(Progress progress) {
   return [progress = std::move(progress)](const json::value& line) -> Status {
@@ -56,7 +56,7 @@ Task<Status> pull_image(Engine& engine, ImageReference reference, Progress progr
   // Without a tag the engine would pull all tags.
   call.query = {{"fromImage", reference.repository}, {"tag", reference.tag}};
   call.accepts = {200};
-  call.patience = transfer_patience;
+  call.patience = transfer_timeout;
   Engine::LineSink sink = progress_sink(std::move(progress));
   co_return co_await engine.call_lines(std::move(call), std::move(sink), deadline);
 }
@@ -69,7 +69,7 @@ Task<Status> import_image(Engine& engine, ImageReference reference, std::string 
   call.raw_body = std::move(archive);
   call.content_type = "application/x-tar";
   call.accepts = {200};
-  call.patience = transfer_patience;
+  call.patience = transfer_timeout;
   Engine::LineSink nothing = progress_sink({});
   auto imported = co_await engine.call_lines(std::move(call), std::move(nothing), deadline);
   co_return imported;
@@ -90,7 +90,7 @@ Task<Status> build_image(Engine& engine, BuildSettings settings, http::BodySourc
   call.source = std::move(context);
   call.content_type = "application/x-tar";
   call.accepts = {200};
-  call.patience = transfer_patience;
+  call.patience = transfer_timeout;
   Engine::LineSink sink = progress_sink(std::move(progress));
   co_return co_await engine.call_lines(std::move(call), std::move(sink), deadline);
 }
