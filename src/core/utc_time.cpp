@@ -32,6 +32,8 @@ std::string to_utc_text(WallTime time) {
   return text;
 }
 
+std::string to_utc_text(system_clock::time_point time) { return to_utc_text(floor<seconds>(time)); }
+
 std::optional<WallTime> parse_utc_text(std::string_view text) {
   if (text.size() != form.size()) return std::nullopt;
   for (std::size_t i = 0; i < form.size(); ++i) {
