@@ -6,6 +6,7 @@
 
 #include "core/base64.hpp"
 #include "core/utc_time.hpp"
+#include "json/members.hpp"
 #include "json/strict_json.hpp"
 
 namespace cloche::auth {
@@ -83,6 +84,7 @@ TEST(StrictJson, NestedTooDeeply_IsRefused) {
 TEST(UtcTime, WrittenText_IsReadBack) {
   const WallTime time{std::chrono::seconds{1'900'000'000}};
   EXPECT_EQ(to_utc_text(time), "2030-03-17T17:46:40Z");
+  EXPECT_EQ(to_utc_text(time + std::chrono::milliseconds{999}), "2030-03-17T17:46:40Z");
   EXPECT_EQ(parse_utc_text("2030-03-17T17:46:40Z"), time);
   EXPECT_EQ(parse_utc_text(to_utc_text(latest_time)), latest_time);
   EXPECT_EQ(to_utc_text(WallTime::max()), "9999-12-31T23:59:59Z");

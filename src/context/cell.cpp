@@ -7,6 +7,7 @@
 #include "context/driver_reader.hpp"
 #include "core/bytes.hpp"
 #include "core/utf8.hpp"
+#include "json/members.hpp"
 
 namespace cloche {
 
@@ -20,25 +21,6 @@ constexpr std::chrono::hours longest_run{24};
 constexpr std::size_t most_depth = 8;
 
 json::string_view view(std::string_view text) { return {text.data(), text.size()}; }
-
-const json::value* member(const json::object& object, std::string_view name) {
-  const auto* value = object.if_contains(view(name));
-  return value != nullptr && value->is_null() ? nullptr : value;
-}
-
-std::optional<std::string> text_of(const json::object& object, std::string_view name) {
-  const auto* value = member(object, name);
-  const auto* text = value == nullptr ? nullptr : value->if_string();
-  if (text == nullptr) return std::nullopt;
-  return std::string(text->data(), text->size());
-}
-
-std::optional<std::int64_t> number_of(const json::object& object, std::string_view name) {
-  const auto* value = member(object, name);
-  const auto* number = value == nullptr ? nullptr : value->if_int64();
-  if (number == nullptr) return std::nullopt;
-  return *number;
-}
 
 // The prefix, a number, ".png": nothing that a report says can name another file.
 bool is_figure(std::string_view path, std::string_view prefix) {
@@ -85,21 +67,19 @@ Status take_report(std::string_view report, const std::string& figure_prefix, Ce
   const json::value parsed = json::parse(view(report), error, {}, options);
   const auto* object = error ? nullptr : parsed.if_object();
   if (object == nullptr) return fail(ErrorCode::protocol, "the context's report on a cell is not a JSON object");
-  result.value = text_of(*object, "value");
-  if (const auto* cut = member(*object, "value_cut"); cut != nullptr && cut->is_bool())
-    result.value_cut = cut->get_bool();
-  if (const auto code = number_of(*object, "exit_code")) result.exit_code = static_cast<int>(*code & 0xff);
-  if (const auto* raised = member(*object, "error"); raised != nullptr && raised->is_object()) {
-    const json::object& fields = raised->get_object();
-    result.error = CellError{text_of(fields, "type").value_or(""), text_of(fields, "message").value_or(""),
-                             text_of(fields, "traceback").value_or("")};
+  result.value = text_member(*object, "value");
+  result.value_cut = flag_member(*object, "value_cut").value_or(false);
+  if (const auto code = number_member(*object, "exit_code")) result.exit_code = static_cast<int>(*code & 0xff);
+  if (const json::object* raised = object_member(*object, "error")) {
+    const auto text = [&](std::string_view name) { return std::string(text_member(*raised, name).value_or("")); };
+    result.error = CellError{text("type"), text("message"), text("traceback")};
   }
-  if (const auto left_out = number_of(*object, "figures_left_out"); left_out && *left_out > 0) {
+  if (const auto left_out = number_member(*object, "figures_left_out"); left_out && *left_out > 0) {
     result.figures_left_out = static_cast<std::uint32_t>(*left_out);
   }
-  const auto* figures = member(*object, "figures");
-  if (figures == nullptr || !figures->is_array()) return {};
-  for (const json::value& figure : figures->get_array()) {
+  const json::array* figures = array_member(*object, "figures");
+  if (figures == nullptr) return {};
+  for (const json::value& figure : *figures) {
     const auto* path = figure.if_string();
     if (path == nullptr || result.figures.size() >= most_figures) continue;
     std::string name(path->data(), path->size());

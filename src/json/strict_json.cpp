@@ -21,10 +21,4 @@ Result<json::object> parse_strict_object(std::string_view text, std::size_t dept
   return std::move(value.get_object());
 }
 
-std::optional<std::string_view> text_member(const json::object& object, std::string_view name) {
-  const json::value* value = object.if_contains(json::string_view(name.data(), name.size()));
-  if (!value || !value->is_string()) return std::nullopt;
-  return std::string_view(value->get_string().data(), value->get_string().size());
-}
-
 }  // namespace cloche

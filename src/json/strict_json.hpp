@@ -1,7 +1,6 @@
 // JSON of others, read so that no two readers can understand it differently.
 #pragma once
 
-#include <optional>
 #include <string_view>
 
 #include "core/result.hpp"
@@ -15,8 +14,5 @@ Result<json::value> parse_strict_json(std::string_view text, std::size_t depth);
 
 // The same for an object.
 Result<json::object> parse_strict_object(std::string_view text, std::size_t depth);
-
-// The member's text; nullopt if it is missing or not a string.
-std::optional<std::string_view> text_member(const json::object& object, std::string_view name);
 
 }  // namespace cloche

@@ -10,6 +10,7 @@
 
 #include "core/base64.hpp"
 #include "crypto/openssl_errors.hpp"
+#include "json/members.hpp"
 #include "json/strict_json.hpp"
 
 namespace cloche::auth {

@@ -6,6 +6,7 @@
 
 #include "core/base64.hpp"
 #include "core/text.hpp"
+#include "json/members.hpp"
 #include "json/strict_json.hpp"
 
 namespace cloche::auth {

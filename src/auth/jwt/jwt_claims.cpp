@@ -8,6 +8,7 @@
 
 #include "auth/names.hpp"
 #include "core/utc_time.hpp"
+#include "json/members.hpp"
 #include "json/strict_json.hpp"
 
 namespace cloche::auth {

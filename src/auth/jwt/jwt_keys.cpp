@@ -5,6 +5,7 @@
 #include <boost/json/value.hpp>
 
 #include "auth/jwt/jwk.hpp"
+#include "json/members.hpp"
 #include "json/strict_json.hpp"
 
 namespace cloche::auth {
@@ -46,12 +47,12 @@ Result<JwtKeys> JwtKeys::of_one(Result<JwtKey> key) {
 
 Result<JwtKeys> JwtKeys::of_jwks(std::string_view text) {
   CLOCHE_TRY(const json::object set, parse_strict_object(text, deepest_jwks));
-  const json::value* list = set.if_contains("keys");
-  if (!list || !list->is_array()) return bad("`keys` is missing or is not an array");
-  if (list->get_array().size() > most_keys) return bad("more than " + std::to_string(most_keys) + " keys");
+  const json::array* list = array_member(set, "keys");
+  if (!list) return bad("`keys` is missing or is not an array");
+  if (list->size() > most_keys) return bad("more than " + std::to_string(most_keys) + " keys");
   JwtKeys keys;
   std::size_t number = 0;
-  for (const json::value& element : list->get_array()) {
+  for (const json::value& element : *list) {
     const std::string step = "key " + std::to_string(++number);
     if (!element.is_object()) return fail(Error{ErrorCode::invalid_argument, "not an object"}.at(step));
     auto key = parse_jwk(element.get_object());

@@ -10,6 +10,7 @@
 #include "auth/names.hpp"
 #include "auth/tokens/token.hpp"
 #include "core/utc_time.hpp"
+#include "json/members.hpp"
 #include "json/strict_json.hpp"
 
 namespace cloche::auth {
@@ -95,19 +96,17 @@ Status check_note(std::string_view note) {
 Result<std::vector<TokenRecord>> parse_token_records(std::string_view text) {
   auto parsed = parse_strict_object(text, 4);
   if (!parsed) return fail(std::move(parsed).error().at("damaged token file"));
-  const json::value* version = parsed->if_contains("version");
-  if (!version || !version->is_int64()) return damaged("`version` is missing");
-  if (version->get_int64() != 1) return damaged("written by another version of Cloche");
-  const json::value* tokens = parsed->if_contains("tokens");
-  if (!tokens || !tokens->is_array() || parsed->size() != 2)
-    return damaged("it must contain `version` and `tokens` only");
-  const json::array& entries = tokens->get_array();
-  if (entries.size() > most_tokens) return damaged("more than " + std::to_string(most_tokens) + " tokens");
+  const auto version = number_member(*parsed, "version");
+  if (!version) return damaged("`version` is missing");
+  if (*version != 1) return damaged("written by another version of Cloche");
+  const json::array* entries = array_member(*parsed, "tokens");
+  if (!entries || parsed->size() != 2) return damaged("it must contain `version` and `tokens` only");
+  if (entries->size() > most_tokens) return damaged("more than " + std::to_string(most_tokens) + " tokens");
 
   std::vector<TokenRecord> records;
-  records.reserve(entries.size());
+  records.reserve(entries->size());
   std::unordered_set<std::string> ids;
-  for (const json::value& entry : entries) {
+  for (const json::value& entry : *entries) {
     auto record = parse_record(entry);
     if (!record) return fail(std::move(record).error().at("token " + std::to_string(records.size() + 1)));
     if (!ids.insert(record->id).second) return damaged("duplicate token id " + record->id);
