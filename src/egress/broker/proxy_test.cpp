@@ -484,6 +484,35 @@ TEST_F(EgressProxy, SlowHead_IsEnded) {
   });
 }
 
+TEST_F(EgressProxy, PolicyThatChanges_EndsRequestsUnderWay) {
+  run([this]() -> Task<> {
+    auto& server = serve([](Guest& guest) -> Task<> {
+      co_await guest.receive_until("\r\n\r\n");
+      co_await guest.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nfirst");
+      co_await guest.rest();
+    });
+    const std::string host = place(server);
+    const auto program = connect();
+    co_await program->send(get("http://" + host + "/", host));
+    std::string received;
+    while (received.find("first") == std::string::npos) received += co_await program->receive();
+    egress_->set_policy(allow({"127.0.0.0/8:1-65535"}));
+    EXPECT_EQ(co_await program->rest(), "");
+    EXPECT_NE((co_await event(Outcome::ended)).reason.find("the policy changed"), std::string::npos);
+  });
+}
+
+TEST_F(EgressProxy, PolicyThatChangesWhileANameIsResolved_IsTheOneThatCounts) {
+  run([this]() -> Task<> {
+    auto& server = serve_http("x");
+    const std::string host = place(server);
+    resolver_->on_ask = [this] { egress_->set_policy(allow({"server.test:1-65535"})); };
+    const auto response = co_await ask(get("http://" + host + "/", host));
+    EXPECT_EQ(response.status, 403u);
+    EXPECT_EQ(server.connections(), 0);
+  });
+}
+
 TEST_F(EgressProxy, PlainRequestForAHostWithASecret_IsRefused) {
   Rule secret = rule("server.test:1-65535");
   secret.secret = SecretUse{.secret = "key", .name = "Authorization"};

@@ -11,6 +11,7 @@ using asio::ip::tcp;
 
 Task<Result<std::vector<Address>>> FakeResolver::resolve(std::string name, Deadline deadline) {
   asked.push_back(name);
+  if (on_ask) on_ask();
   if (silent) {
     Event never_notified(co_await asio::this_coro::executor);
     while (!deadline.passed()) co_await never_notified.wait(deadline);

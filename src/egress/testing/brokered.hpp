@@ -26,7 +26,8 @@ class FakeResolver final : public Resolver {
   void answer(const std::string& name, std::vector<std::string> addresses);
 
   std::vector<std::string> asked;
-  bool silent = false;  // never answers
+  bool silent = false;           // never answers
+  std::function<void()> on_ask;  // before each answer
 
  private:
   std::map<std::string, std::vector<std::vector<Address>>> answers_;
