@@ -11,8 +11,10 @@ namespace {
 
 // No faults before or after.
 class FaultPoint : public testing::Test {
- protected:
+ public:
   ~FaultPoint() override { (void)faults::set_faults(""); }
+
+ protected:
   static void set(std::string_view setting) {
     const auto set = faults::set_faults(setting);
     ASSERT_TRUE(set) << set.error().message;

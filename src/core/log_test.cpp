@@ -14,7 +14,6 @@ namespace {
 using testing::ContainsRegex;
 using testing::EndsWith;
 using testing::HasSubstr;
-using testing::Not;
 
 // The log, into a string instead of stderr.
 class Log : public testing::Test {

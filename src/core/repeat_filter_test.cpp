@@ -48,7 +48,7 @@ TEST(RepeatFilter, EverNewKinds_HaveABound) {
   for (int i = 0; i < 5000; ++i) {
     written += filter.admit(4, word, start) ? 1 : 0;
     for (std::size_t at = 0;; ++at) {
-      if (at == word.size()) word += 'a' - 1;
+      if (at == word.size()) word += static_cast<char>('a' - 1);
       if (word[at] < 'z') {
         ++word[at];
         break;

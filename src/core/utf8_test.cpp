@@ -27,20 +27,24 @@ TEST(Utf8, InvalidSequences_AreSingleBytes) {
 }
 
 TEST(ToUtf8, WellFormedText_StaysAsItIs) {
-  const std::string text = std::string("plain\n\0 \xc3\xa4 \xe2\x82\xac \xf0\x9f\x8c\xb1", 20);
+  const std::string text = std::string("plain\n\0 \xc3\xa4 \xe2\x82\xac \xf0\x9f\x8c\xb1", 19);
   EXPECT_EQ(to_utf8(text), text);
 }
 
 TEST(ToUtf8, EachBadByte_IsReplaced) {
-  const std::string mark = "\xef\xbf\xbd";
+  const auto marks = [](int count) {
+    std::string all;
+    while (count-- > 0) all += "\xef\xbf\xbd";
+    return all;
+  };
   for (const auto& [bytes, text] : {
-           std::pair{std::string("a\xff") + "b", "a" + mark + "b"},
-           {"\xc3", mark},                        // cut short
-           {"\xc0\xaf", mark + mark},             // overlong
-           {"\xe0\x80\xaf", mark + mark + mark},  // overlong
-           {"\xed\xa0\x80", mark + mark + mark},  // half a surrogate pair
-           {"\xf4\x90\x80\x80", mark + mark + mark + mark},
-           {"\xe2\x82", mark + mark},
+           std::pair{std::string("a\xff") + "b", "a" + marks(1) + "b"},
+           {"\xc3", marks(1)},          // cut short
+           {"\xc0\xaf", marks(2)},      // overlong
+           {"\xe0\x80\xaf", marks(3)},  // overlong
+           {"\xed\xa0\x80", marks(3)},  // half a surrogate pair
+           {"\xf4\x90\x80\x80", marks(4)},
+           {"\xe2\x82", marks(2)},
        }) {
     EXPECT_EQ(to_utf8(bytes), text);
   }

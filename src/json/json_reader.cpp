@@ -107,7 +107,7 @@ class Builder {
     const Shape* shape;
     const Shape* of_next;  // the shape of the value that comes next
     json::value value;
-    std::string key{};       // of the value that comes next, in an object
+    std::string key;         // of the value that comes next, in an object
     std::size_t others = 0;  // members that the shape does not name
   };
 

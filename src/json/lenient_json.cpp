@@ -1,5 +1,7 @@
 #include "json/lenient_json.hpp"
 
+#include "core/base64.hpp"
+
 namespace cloche::json {
 
 Result<value> parse(std::string_view text) {

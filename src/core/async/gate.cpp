@@ -7,7 +7,7 @@ namespace cloche {
 namespace {
 
 struct Ticket {
-  explicit Ticket(Executor executor) : called(std::move(executor)) {}
+  explicit Ticket(const Executor& executor) : called(executor) {}
   bool admitted = false;
   Event called;
 };

@@ -1,8 +1,9 @@
 #include "core/async/task_group.hpp"
 
 #include <gtest/gtest.h>
-
 #include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
