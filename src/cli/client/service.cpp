@@ -14,7 +14,7 @@ constexpr std::chrono::seconds probe_patience{5};
 // Two outputs of a run, a MiB each, in base64 beside the text.
 constexpr Bytes longest_answer = mib(32);
 
-std::string shown(const http::Endpoint& endpoint) {
+std::string text_of_endpoint(const http::Endpoint& endpoint) {
   if (const auto* local = std::get_if<http::UnixEndpoint>(&endpoint)) return "unix:" + local->path;
   const bool is_secure = std::holds_alternative<http::TlsEndpoint>(endpoint);
   return (is_secure ? "https://" : "http://") + http::host_header(endpoint);
@@ -43,7 +43,7 @@ std::string percent_encoded(std::string_view text) {
 Service::Service(Executor executor, ServerAccess access)
     : executor_(executor), token_(std::move(access.token)), client_(std::move(executor), std::move(access.endpoint)) {}
 
-std::string Service::place() const { return shown(client_.endpoint()); }
+std::string Service::place() const { return text_of_endpoint(client_.endpoint()); }
 
 void Service::sign(http::Request& request) const {
   if (!token_.empty()) request.fields.emplace_back("Authorization", "Bearer " + token_);

@@ -81,7 +81,7 @@ void Learned::add_url(std::string_view url) {
   }
   // It may contain a password: its kind is enough.
   const std::string_view kind = url.substr(0, std::min(url.find(':'), url.size()));
-  notes.push_back("a source of kind `" + shown(kind.substr(0, 20)) + "` has no host to allow");
+  notes.push_back("a source of kind `" + cloche::shown(kind.substr(0, 20)) + "` has no host to allow");
 }
 
 Learned read_pip_config(std::string_view text) {
