@@ -14,8 +14,8 @@ from .errors import (SandboxArgumentError, SandboxError, SandboxLostError, Sandb
                      SandboxResourceError, SandboxTimeoutError, SandboxUnavailableError)
 from .file_results import Binary, Copied, Edited, Entry, FileStat, Match, Matches, Paths, Text
 from .lease import Lease
-from .results import (CompileResult, ContextError, ContextInfo, Event, Output, ProgramError, Readiness, Result, RunInfo,
-                      SessionInfo)
+from .results import (CompileResult, ContextError, ContextInfo, EgressEvent, Event, Output, ProgramError, Readiness,
+                      Result, RunInfo, SessionInfo, VolumeInfo)
 from .run import Run
 from .runner_results import AppResponse, Case, CaseResult, CommandResult, LeaseFile
 from .sandbox import Sandbox
@@ -28,9 +28,9 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AppResponse", "Artifact", "Binary", "Case", "CaseResult", "Client", "CommandResult", "CompileResult",
-    "ContextError", "ContextInfo", "Copied", "Edited", "Entry", "Event", "FileStat", "Lease", "LeaseFile", "Match",
-    "Matches", "Output", "Paths", "ProgramError", "Readiness", "Result", "Run", "RunInfo", "Sandbox",
-    "SandboxArgumentError", "SandboxError", "SandboxLostError", "SandboxNotFoundError", "SandboxPermissionError",
-    "SandboxResourceError", "SandboxTimeoutError", "SandboxUnavailableError", "Server", "SessionInfo", "start",
-    "Stream", "Terminal", "TerminalExit", "Text", "Unpacked",
+    "ContextError", "ContextInfo", "Copied", "Edited", "EgressEvent", "Entry", "Event", "FileStat", "Lease",
+    "LeaseFile", "Match", "Matches", "Output", "Paths", "ProgramError", "Readiness", "Result", "Run", "RunInfo",
+    "Sandbox", "SandboxArgumentError", "SandboxError", "SandboxLostError", "SandboxNotFoundError",
+    "SandboxPermissionError", "SandboxResourceError", "SandboxTimeoutError", "SandboxUnavailableError", "Server",
+    "SessionInfo", "start", "Stream", "Terminal", "TerminalExit", "Text", "Unpacked", "VolumeInfo",
 ]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Iterator, Optional
 
 from .errors import SandboxUnavailableError, error_for
-from .results import ArtifactMaker, Event, Result, bytes_in
+from .results import ArtifactMaker, EgressEvent, Event, Result, bytes_in
 
 LONGEST_LINE = 64 << 20
 # As much as the service itself keeps of each stream.
@@ -53,6 +53,14 @@ class EventDecoder:
         elif field == "id":
             self.last_id = value
         return None
+
+
+def egress_event_of(raw: RawEvent) -> EgressEvent:
+    """Interpret an event of a session's connections. Raises the error that the service reports."""
+    told = json.loads(raw.data)
+    if raw.name == "error":
+        raise error_for(told.get("message", ""), code=told.get("code"))
+    return EgressEvent.from_json(told)
 
 
 class RunFollower:

@@ -200,11 +200,52 @@ class SessionInfo:
     idle_timeout: float
     calls: int
     lost_because: Optional[str] = None
+    network: Mapping[str, Any] = field(default_factory=dict)
+    volumes: Sequence[Mapping[str, Any]] = ()
 
     @classmethod
     def from_json(cls, told: Json) -> "SessionInfo":
         return cls(told["tenant_id"], told["session_id"], told["profile"], told["state"], told["created"],
-                   told["last_used"], told["idle_timeout"], told["calls"], told.get("lost_because"))
+                   told["last_used"], told["idle_timeout"], told["calls"], told.get("lost_because"),
+                   told.get("network", {}), tuple(told.get("volumes", ())))
+
+
+@dataclass(frozen=True)
+class VolumeInfo:
+    """A volume. Sizes are bytes; `allocated` is what it takes on the server's disk. `readers` and `writers` are the
+    sandboxes that have it.
+    """
+
+    tenant_id: str
+    name: str
+    size: int
+    allocated: int
+    created: str
+    readers: int
+    writers: int
+
+    @classmethod
+    def from_json(cls, told: Json) -> "VolumeInfo":
+        return cls(told["tenant_id"], told["name"], told["size"], told["allocated"], told["created"], told["readers"],
+                   told["writers"])
+
+
+@dataclass(frozen=True)
+class EgressEvent:
+    """A connection or request of a program to the outside. `outcome` is `allowed`, then `closed`, `failed`,
+    `over_quota` or `ended`; or `denied`, `failed` or `over_quota` alone. `told` is the event as the service describes
+    it.
+    """
+
+    number: int
+    outcome: str
+    host: str
+    port: int
+    told: Mapping[str, Any]
+
+    @classmethod
+    def from_json(cls, told: Json) -> "EgressEvent":
+        return cls(told["number"], told["outcome"], told.get("host", ""), told.get("port", 0), told)
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from .archive import AnyPath, Unpacked
 from .client import Client
 from .errors import SandboxError, SandboxNotFoundError
 from .file_results import Binary, Copied, Edited, FileStat, Matches, Paths, Text
-from .results import Result, SessionInfo
+from .results import EgressEvent, Result, SessionInfo
 from .run import Run
-from .session_calls import Content
+from .session_calls import Content, Network, Volume
 from .stream import Stream
 from .terminal import Terminal
 
@@ -32,13 +32,15 @@ class Sandbox:
     def __init__(self, client: Optional[Client] = None, session_id: Optional[str] = None, *,
                  profile: Optional[str] = None, env: Optional[Mapping[str, str]] = None,
                  secrets: Optional[Sequence[str]] = None, limits: Optional[Mapping[str, Any]] = None,
-                 idle_timeout: Optional[float] = None, keep: bool = False) -> None:
+                 idle_timeout: Optional[float] = None, network: Optional[Network] = None,
+                 volumes: Optional[Sequence[Volume]] = None, keep: bool = False) -> None:
         self._owns_client = client is None
         self.client = client or Client()
         self.session_id = session_id or "py-" + random.token_hex(12)
         self.keep = keep
         self._options: Dict[str, Any] = {"profile": profile, "env": env, "secrets": secrets, "limits": limits,
-                                         "idle_timeout": idle_timeout}
+                                         "idle_timeout": idle_timeout, "network": network,
+                                         "volumes": volumes}
         self._must_create = session_id is None or any(value is not None for value in self._options.values())
         self._used = False
         self._making = threading.Lock()
@@ -130,6 +132,14 @@ class Sandbox:
 
     def info(self) -> SessionInfo:
         return self._ready().session(self.session_id)
+
+    def set_network(self, network: Optional[Network]) -> SessionInfo:
+        """Change what programs can reach; see `Client.set_network`."""
+        return self._ready().set_network(self.session_id, network)
+
+    def egress_events(self, after: int = 0) -> list[EgressEvent]:
+        """List the connections of programs to the outside; see `Client.egress_events`."""
+        return self._ready().egress_events(self.session_id, after)
 
     def start(self) -> "Sandbox":
         """Create the session now, not at the first call."""

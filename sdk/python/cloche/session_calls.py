@@ -8,10 +8,16 @@ from typing import Any, Callable, Iterable, Mapping, Optional, Union
 from .call import Answer, Call
 from .errors import SandboxArgumentError
 from .file_results import Binary, Copied, Edited, FileStat, Matches, Paths, Text
-from .results import ArtifactMaker, ContextInfo, Output, Result, RunInfo, SessionInfo
+from .results import ArtifactMaker, ContextInfo, EgressEvent, Output, Result, RunInfo, SessionInfo, VolumeInfo
 
 #: What a file is given as: its text, or its bytes.
 Content = Union[str, bytes, bytearray, memoryview]
+
+#: What programs can reach: `none`, `allow-list`, `internet`, or {"mode", "rules", "allow", "deny"}.
+Network = Union[str, Mapping[str, Any]]
+
+#: A volume of a session: its name, or {"name", "target", "access"}.
+Volume = Union[str, Mapping[str, Any]]
 
 # What a run may take when nobody says anything.
 USUAL_RUN_SECONDS = 120.0
@@ -94,11 +100,50 @@ class SessionCalls:
         def read(answer: Answer) -> SessionInfo:
             self.learn(answer.json())
             return self._info(answer)
+        if options.get("volumes") is not None:
+            options["volumes"] = [{"name": each} if isinstance(each, str) else each for each in options["volumes"]]
         return Call("POST", "/sessions", read, json=self._body(session_id, options), work_time=60)
 
     def end_session(self, session_id: str, mode: str) -> Call[None]:
         return Call("DELETE", self.path(session_id, "?" + urllib.parse.urlencode({"mode": mode})), lambda _: None,
                     work_time=60)
+
+    def set_network(self, session_id: str, network: Optional[Network]) -> Call[SessionInfo]:
+        return Call("PUT", self.path(session_id, "/network"), self._info, json={"network": network}, work_time=60)
+
+    def egress_events(self, session_id: str, after: int) -> Call[list[EgressEvent]]:
+        query = urllib.parse.urlencode({"after": after})
+        return Call("GET", self.path(session_id, "/egress?" + query),
+                    lambda answer: [EgressEvent.from_json(each) for each in answer.json()["events"]])
+
+    def follow_egress(self, session_id: str, after: int) -> Call[None]:
+        query = urllib.parse.urlencode({"after": after, "follow": 1})
+        return Call("GET", self.path(session_id, "/egress?" + query), lambda _: None)
+
+    # Volumes
+
+    def _volume_path(self, name: str) -> str:
+        tenant = self.tenant or self._learned or "default"
+        return f"/volumes/{quoted(tenant)}/{quoted(check_text(name, 'name'))}"
+
+    def volumes(self, tenant: Optional[str]) -> Call[list[VolumeInfo]]:
+        tenant = tenant or self.tenant
+        query = "?" + urllib.parse.urlencode({"tenant_id": tenant}) if tenant else ""
+        return Call("GET", "/volumes" + query,
+                    lambda answer: [VolumeInfo.from_json(each) for each in answer.json()["volumes"]])
+
+    def volume(self, name: str) -> Call[VolumeInfo]:
+        return Call("GET", self._volume_path(name), lambda answer: VolumeInfo.from_json(answer.json()))
+
+    def create_volume(self, name: str, size: Union[int, str]) -> Call[VolumeInfo]:
+        def read(answer: Answer) -> VolumeInfo:
+            self.learn(answer.json())
+            return VolumeInfo.from_json(answer.json())
+        body = without_none({"tenant_id": self.tenant, "name": check_text(name, "name"), "size": size})
+        return Call("POST", "/volumes", read, json=body, work_time=60)
+
+    def delete_volume(self, name: str) -> Call[None]:
+        return Call("DELETE", self._volume_path(name), lambda _: None, work_time=60)
 
     # Runs
 

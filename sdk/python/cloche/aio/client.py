@@ -6,7 +6,7 @@ import os
 import pathlib
 import ssl
 import tempfile
-from typing import IO, Any, Iterable, Iterator, Mapping, Optional, Sequence, TypeVar, Union
+from typing import IO, Any, AsyncIterator, Iterable, Iterator, Mapping, Optional, Sequence, TypeVar, Union
 
 from .. import service_calls
 from ..address import parse_address
@@ -15,13 +15,13 @@ from ..call import Call
 from ..client_base import ClientBase, place_of_download
 from ..deadline import Deadline
 from ..errors import SandboxError
-from ..events import RunFollower
+from ..events import EventDecoder, RunFollower, egress_event_of
 from ..file_results import Binary, Copied, Edited, FileStat, Matches, Paths, Text
-from ..results import ContextInfo, Readiness, Result, RunInfo, SessionInfo
+from ..results import ContextInfo, EgressEvent, Readiness, Result, RunInfo, SessionInfo, VolumeInfo
 from ..runner_results import CaseResult
 from ..service_calls import AnyCase
-from ..session_calls import Content
-from ..stream import STOP_SECONDS
+from ..session_calls import EVENTS, Content, Network, Volume
+from ..stream import LONGEST_SILENCE, STOP_SECONDS
 from .artifact import Artifact
 from .lease import LeaseRequest
 from .run import Run
@@ -155,13 +155,59 @@ class Client(ClientBase):
     async def create_session(self, session_id: str, *, profile: Optional[str] = None,
                              env: Optional[Mapping[str, str]] = None, secrets: Optional[Sequence[str]] = None,
                              limits: Optional[Mapping[str, Any]] = None,
-                             idle_timeout: Optional[float] = None) -> SessionInfo:
+                             idle_timeout: Optional[float] = None,
+                             network: Optional[Network] = None,
+                             volumes: Optional[Sequence[Volume]] = None) -> SessionInfo:
         """Create a session. `limits` are `memory`, `cpus`, `pids`, `file_size`, `open_files`. `secrets` are names in
         the server's configuration that list the tenant, and `profile` is one that the tenant may use; otherwise raises
-        `SandboxNotFoundError`.
+        `SandboxNotFoundError`. `network` is what programs can reach, in place of the profile's: `none`, `allow-list`,
+        `internet` or {"mode", "rules", "allow", "deny"}. `volumes` are names of the tenant's volumes, or {"name",
+        "target", "access"}; see `create_volume`.
         """
         return await self._send(self._calls.create_session(session_id, profile=profile, env=env, secrets=secrets,
-                                                           limits=limits, idle_timeout=idle_timeout))
+                                                           limits=limits, idle_timeout=idle_timeout,
+                                                           network=network, volumes=volumes))
+
+    async def volumes(self, tenant: Optional[str] = None) -> list[VolumeInfo]:
+        """List the volumes of the caller; for an admin who names no tenant, those of all tenants."""
+        return await self._send(self._calls.volumes(tenant))
+
+    async def volume(self, name: str) -> VolumeInfo:
+        return await self._send(self._calls.volume(name))
+
+    async def create_volume(self, name: str, size: Union[int, str]) -> VolumeInfo:
+        """Create an empty volume. The size is fixed: bytes, or text such as `512m`. Raises `SandboxResourceError` over
+        the tenant's quota.
+        """
+        return await self._send(self._calls.create_volume(name, size))
+
+    async def delete_volume(self, name: str) -> None:
+        """Delete a volume and everything in it. Raises `SandboxResourceError` while a sandbox uses it."""
+        await self._send(self._calls.delete_volume(name))
+
+    async def set_network(self, session_id: str, network: Optional[Network]) -> SessionInfo:
+        """Change what the programs of a session can reach; None: to the network of its profile. Connections that the
+        new network refuses are closed.
+        """
+        return await self._send(self._calls.set_network(session_id, network))
+
+    async def egress_events(self, session_id: str, after: int = 0) -> list[EgressEvent]:
+        """List the connections of the session's programs to the outside, from the event with the number `after` on."""
+        return await self._send(self._calls.egress_events(session_id, after))
+
+    async def follow_egress(self, session_id: str, after: int = 0) -> AsyncIterator[EgressEvent]:
+        """The same, but yields events as they happen, until the session has no network any more."""
+        answer = await self._transport.open(self._calls.follow_egress(session_id, after), {"Accept": EVENTS})
+        decoder = EventDecoder()
+        try:
+            while True:
+                piece = await answer.read(Deadline(LONGEST_SILENCE))
+                if not piece:
+                    return
+                for raw in decoder.feed(piece):
+                    yield egress_event_of(raw)
+        finally:
+            answer.close()
 
     async def end_session(self, session_id: str, mode: str = "cut") -> None:
         """End a session. With `cut`, calls in progress fail; with `wait`, they finish first."""
@@ -283,7 +329,7 @@ class Client(ClientBase):
         return await self._send(service_calls.ready())
 
     async def access(self) -> dict[str, Any]:
-        """Return which tenants may use which profile, secret and language; for admins. The result has names, never
+        """Return which tenants may use which profile, secret, rule set and language; for admins. The result has names, never
         values.
         """
         return await self._send(service_calls.access())

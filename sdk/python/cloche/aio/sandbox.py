@@ -9,8 +9,8 @@ from typing import Any, Dict, Mapping, Optional, Sequence, Union
 from ..archive import AnyPath, Unpacked
 from ..errors import SandboxError, SandboxNotFoundError
 from ..file_results import Binary, Copied, Edited, FileStat, Matches, Paths, Text
-from ..results import Result, SessionInfo
-from ..session_calls import Content
+from ..results import EgressEvent, Result, SessionInfo
+from ..session_calls import Content, Network, Volume
 from .client import Client
 from .run import Run
 from .stream import Stream
@@ -28,13 +28,15 @@ class Sandbox:
     def __init__(self, client: Optional[Client] = None, session_id: Optional[str] = None, *,
                  profile: Optional[str] = None, env: Optional[Mapping[str, str]] = None,
                  secrets: Optional[Sequence[str]] = None, limits: Optional[Mapping[str, Any]] = None,
-                 idle_timeout: Optional[float] = None, keep: bool = False) -> None:
+                 idle_timeout: Optional[float] = None, network: Optional[Network] = None,
+                 volumes: Optional[Sequence[Volume]] = None, keep: bool = False) -> None:
         self._owns_client = client is None
         self.client = client or Client()
         self.session_id = session_id or "py-" + random.token_hex(12)
         self.keep = keep
         self._options: Dict[str, Any] = {"profile": profile, "env": env, "secrets": secrets, "limits": limits,
-                                         "idle_timeout": idle_timeout}
+                                         "idle_timeout": idle_timeout, "network": network,
+                                         "volumes": volumes}
         self._must_create = session_id is None or any(value is not None for value in self._options.values())
         self._used = False
         self._making: Optional[asyncio.Lock] = None
@@ -132,6 +134,16 @@ class Sandbox:
 
     async def info(self) -> SessionInfo:
         return await (await self._ready()).session(self.session_id)
+
+    async def set_network(self, network: Optional[Network]) -> SessionInfo:
+        """Change what programs can reach; see `Client.set_network`."""
+        client = await self._ready()
+        return await client.set_network(self.session_id, network)
+
+    async def egress_events(self, after: int = 0) -> list[EgressEvent]:
+        """List the connections of programs to the outside; see `Client.egress_events`."""
+        client = await self._ready()
+        return await client.egress_events(self.session_id, after)
 
     async def start(self) -> "Sandbox":
         """Create the session now, not at the first call."""

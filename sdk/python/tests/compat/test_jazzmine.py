@@ -123,12 +123,22 @@ class TestPool:
 
     @in_a_loop
     async def test_what_cannot_be_had_leaves_nothing(self):
-        for config in (SandboxConfig(requirements=("no-such-package",)), SandboxConfig(secrets=("NO_SUCH_SECRET",)),
-                       SandboxConfig(network=NetworkPolicy(["example.com"]))):
+        for config in (SandboxConfig(requirements=("no-such-package",)), SandboxConfig(secrets=("NO_SUCH_SECRET",))):
             started = Started(config)
-            with pytest.raises(RuntimeError, match="no-such-package|NO_SUCH_SECRET|no network"):
+            with pytest.raises(RuntimeError, match="no-such-package|NO_SUCH_SECRET"):
                 await started.pool.startup()
             assert not started.pool._containers and started.pool._service is None
+
+    @in_a_loop
+    async def test_allowed_hosts_are_behind_a_proxy(self):
+        async with Started(SandboxConfig(network=NetworkPolicy(["allowed.example"]))) as pool:
+            script = ("import os, urllib.error, urllib.request\n"
+                      "try:\n    urllib.request.urlopen('http://other.example/')\n"
+                      "except urllib.error.HTTPError as error:\n    final_result([os.environ['HTTP_PROXY'], error.code])\n")
+            ran = await run(pool, script)
+            assert ran.final_result == ["http://127.0.0.1:3128", 403]
+        async with Started() as pool:
+            assert (await run(pool, "import os; final_result(os.environ.get('HTTP_PROXY'))")).final_result is None
 
     @in_a_loop
     async def test_shutdown_ends_what_is_checked_out(self):

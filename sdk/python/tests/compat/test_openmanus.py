@@ -154,8 +154,15 @@ class TestCommands:
         async with DockerSandbox() as sandbox:
             said = await sandbox.run_command("cat /proc/net/dev | grep -v lo: | grep : || echo none")
             assert said == "none"
-        with pytest.raises(RuntimeError, match="^Failed to create sandbox: network_enabled"):
-            await DockerSandbox(SandboxSettings(network_enabled=True)).create()
+
+    @in_a_loop
+    async def test_a_network_is_behind_a_proxy(self):
+        async with DockerSandbox(SandboxSettings(network_enabled=True)) as sandbox:
+            assert await sandbox.run_command("echo $HTTP_PROXY $https_proxy") == \
+                "http://127.0.0.1:3128 http://127.0.0.1:3128"
+            refused = await sandbox.run_command(
+                "python3 -c 'import urllib.request as r; r.urlopen(\"http://10.0.0.1/\")' 2>&1 | tail -n 1")
+            assert "403" in refused
 
     @in_a_loop
     async def test_a_terminal_of_its_own(self):

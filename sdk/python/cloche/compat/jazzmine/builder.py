@@ -4,7 +4,6 @@ from __future__ import annotations
 from typing import Any
 
 from .._service import image_setting
-from .config import SandboxConfig
 from .registry import ToolRegistry
 
 
@@ -15,16 +14,8 @@ class SandboxBuilder:
         self.registry = registry
 
     async def ensure_sandbox(self, sandbox_name: str) -> str:
-        """Return a tag that changes when the sandbox changes. Raises RuntimeError for settings that no sandbox can
-        have.
-        """
-        self.check(self.registry.sandbox(sandbox_name))
+        """Return a tag that changes when the sandbox changes."""
         return f"cloche-sandbox-{sandbox_name}:{self.registry.checksum(sandbox_name)[:12]}"
-
-    def check(self, config: SandboxConfig) -> None:
-        if config.network.allowed_hosts:
-            raise RuntimeError(f"Sandbox '{config.name}' requires hosts ({', '.join(config.network.allowed_hosts)}): "
-                               "sandboxes have no network")
 
     def profile(self, sandbox_name: str, capacity: int) -> dict[str, Any]:
         """Return the profile for the configuration of a private service. It keeps one more sandbox warm than the pool
@@ -38,6 +29,10 @@ class SandboxBuilder:
         }
         if config.image is not None:
             profile.update(image_setting(config.image))
+        network = config.network.for_session()
+        if network is not None:
+            profile["network"] = network
+            profile["tenants"] = "all"  # the service is this process's own
         if config.files:
             profile["mounts"] = [{"source": file.host_path, "target": file.container_path, "access": "read_only"}
                                  for file in config.files]

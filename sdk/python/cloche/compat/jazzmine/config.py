@@ -40,12 +40,17 @@ class ResourceLimits:
 
 @dataclass(frozen=True)
 class NetworkPolicy:
-    """Hosts that scripts may connect to. Sandboxes have no network: `startup()` rejects a list that is not empty."""
+    """Hosts that scripts may connect to, through the proxy in `HTTP_PROXY` and `HTTPS_PROXY`. Without any, they have no
+    network.
+    """
 
     allowed_hosts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "allowed_hosts", tuple(self.allowed_hosts))
+
+    def for_session(self) -> Optional[dict[str, Any]]:
+        return {"mode": "allow-list", "allow": list(self.allowed_hosts)} if self.allowed_hosts else None
 
 
 @dataclass(frozen=True)

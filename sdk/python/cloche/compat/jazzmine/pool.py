@@ -27,11 +27,12 @@ class _Fleet:
     """The containers of one sandbox. `total` counts all that exist or are being created or ended."""
 
     def __init__(self, config: SandboxConfig, capacity: int, profile: Optional[str],
-                 limits: Optional[Mapping[str, Any]]) -> None:
+                 limits: Optional[Mapping[str, Any]], network: Optional[Mapping[str, Any]]) -> None:
         self.config = config
         self.capacity = capacity
         self.profile = profile
-        self.limits = limits  # to be said with each session; a private service's profile has them
+        # To be said with each session; a private service's profile has them.
+        self.limits, self.network = limits, network
         self.idle: deque[ManagedContainer] = deque()
         self.total = 0
         self.changed = asyncio.Condition()
@@ -178,7 +179,7 @@ class SandboxPool:
                         self.registry.requirements(name))
         try:
             await self._client.create_session(session_id, profile=fleet.profile, idle_timeout=_IDLE_SECONDS,
-                                              limits=fleet.limits)
+                                              limits=fleet.limits, network=fleet.network)
             container = await bridge.open(name)
         except BaseException:
             await asyncio.shield(self._end_session(session_id))
@@ -226,14 +227,15 @@ class SandboxPool:
 
     def _fleet(self, name: str, profile: Optional[str]) -> _Fleet:
         config = self.registry.sandbox(name)
-        limits = None
+        limits = network = None
         if profile is None:
             limits = config.limits.for_session()
+            network = config.network.for_session()
             if config.files or config.image is not None:
                 raise RuntimeError(f"Sandbox '{name}' requires an image or files: with a remote service they belong to "
                                    "its own profile of that name")
             profile = None if name == "default" else name
-        return _Fleet(config, config.pool_size + self.max_overflow, profile, limits)
+        return _Fleet(config, config.pool_size + self.max_overflow, profile, limits, network)
 
     def _service_config(self, names: Sequence[str]) -> dict[str, Any]:
         sizes = [self.registry.sandbox(name).pool_size + self.max_overflow for name in names]

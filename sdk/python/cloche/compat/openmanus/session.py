@@ -47,15 +47,14 @@ class Session:
         """Create the session. Raises ValueError for settings that the service does not support, and SandboxError if it
         has no sandbox.
         """
-        if config.network_enabled:
-            raise ValueError("network_enabled: sandboxes have no network")
         loop = asyncio.get_running_loop()
         service = await loop.run_in_executor(None, shared_service, _service_config(config, volume_bindings))
         profile = _remote_profile(config, volume_bindings) if service.remote else None
         session = cls(service, config.work_dir)
         try:
             await session.client.create_session(session.id, profile=profile, idle_timeout=_IDLE_SECONDS,
-                                                limits=_limits(config) if service.remote else None)
+                                                limits=_limits(config) if service.remote else None,
+                                                network="internet" if service.remote and config.network_enabled else None)
         except BaseException:
             await asyncio.shield(session.end())
             raise
@@ -97,6 +96,9 @@ def _service_config(config: SandboxSettings, volume_bindings: Mapping[str, str])
         "limits": {**_limits(config), "pids": 128, "file_size": "256m", "work_dir": "256m"},
         "pool": {"pool_size": 1, "scale_limit": _MOST_SESSIONS + 10},
     }
+    if config.network_enabled:
+        profile["network"] = "internet"
+        profile["tenants"] = "all"  # the service is this process's own
     if volume_bindings:
         profile["mounts"] = [_mount(host, inside) for host, inside in volume_bindings.items()]
         profile["tenants"] = "all"  # the service is this process's own
