@@ -13,7 +13,7 @@ namespace cloche::agent {
 
 namespace {
 
-constexpr std::chrono::seconds connect_patience{10};
+constexpr std::chrono::seconds connect_timeout{10};
 
 class TcpStream final : public Stream {
  public:
@@ -33,7 +33,8 @@ class TcpStream final : public Stream {
       return fail(errno_error(where(), errno));
     }
     connecting_ = loop_.watch(socket_.get(), EPOLLOUT, [this](std::uint32_t) { on_connected(); });
-    patience_ = loop_.after(connect_patience, [this] { close(Error{ErrorCode::timeout, where() + ": no response"}); });
+    connect_timer_ =
+        loop_.after(connect_timeout, [this] { close(Error{ErrorCode::timeout, where() + ": no response"}); });
     return {};
   }
 
@@ -67,7 +68,7 @@ class TcpStream final : public Stream {
     socklen_t size = sizeof error;
     ::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &size);
     connecting_.reset();
-    patience_.reset();
+    connect_timer_.reset();
     if (error != 0) {
       auto refused = errno_error(where(), error);
       if (error == ECONNREFUSED) refused = {ErrorCode::not_found, where() + ": nothing is listening on this port"};
@@ -87,7 +88,7 @@ class TcpStream final : public Stream {
   std::string early_;
   bool in_ended_ = false;
   Loop::FdWatcher connecting_;
-  Loop::Timer patience_;
+  Loop::Timer connect_timer_;
   std::unique_ptr<SocketRelay> relay_;
 };
 

@@ -24,7 +24,7 @@ constexpr std::array kinds = {"tcp", "tcp6", "udp",  "udp6",  "udplite", "udplit
                               "raw", "raw6", "icmp", "icmp6", "unix"};
 constexpr std::size_t most_lines = 32;
 // The kernel closes what lost its last process a moment after that process is gone.
-constexpr std::chrono::milliseconds patience{250};
+constexpr std::chrono::milliseconds close_grace{250};
 
 std::string read_whole(const std::string& path) {
   std::string text;
@@ -168,7 +168,7 @@ std::uint64_t parse_connections(std::string_view text) {
 }
 
 std::vector<std::string> list_open_sockets() {
-  const auto deadline = Clock::now() + patience;
+  const auto deadline = Clock::now() + close_grace;
   for (bool first = true;; first = false) {
     auto found = list_now();
     if (found.empty() || Clock::now() >= deadline) return found;

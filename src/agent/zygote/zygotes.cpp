@@ -22,8 +22,8 @@ namespace cloche::agent {
 
 namespace {
 
-constexpr std::chrono::seconds start_patience{30};
-constexpr std::chrono::seconds fork_patience{2};
+constexpr std::chrono::seconds start_timeout{30};
+constexpr std::chrono::seconds fork_timeout{2};
 constexpr std::size_t most_zygotes = 8;
 // Between the end of a run and the next fork: for the answer to be on its way, which is waited for as the fork is not.
 constexpr std::chrono::milliseconds before_a_fork{2};
@@ -143,8 +143,8 @@ class Zygotes::StartStream final : public Stream {
       : Stream(link, id), zygotes_(zygotes), name_(std::move(name)) {
     const int control = zygotes_.zygotes_.at(name_).control.get();
     watch_ = zygotes_.loop_.watch(control, EPOLLIN, [this](std::uint32_t) { on_readable(); });
-    patience_ = zygotes_.loop_.after(start_patience,
-                                     [this] { give_up({ErrorCode::timeout, "the zygote did not start in time"}); });
+    start_timer_ = zygotes_.loop_.after(start_timeout,
+                                        [this] { give_up({ErrorCode::timeout, "the zygote did not start in time"}); });
   }
 
   void on_cancel() override { give_up({ErrorCode::cancelled, "cancelled"}); }
@@ -163,7 +163,7 @@ class Zygotes::StartStream final : public Stream {
     found->second.ready = true;
     found->second.evidence = evidence_of(found->second.pid, EvidenceOf::another);
     watch_.reset();
-    patience_.reset();
+    start_timer_.reset();
     found->second.answers = zygotes_.loop_.watch(
         found->second.control.get(), EPOLLIN, [&all = zygotes_, name = name_](std::uint32_t) { all.on_answer(name); });
     replace_spare(found->second);
@@ -172,7 +172,7 @@ class Zygotes::StartStream final : public Stream {
 
   void give_up(const Error& error) {
     watch_.reset();
-    patience_.reset();
+    start_timer_.reset();
     const auto found = zygotes_.zygotes_.find(name_);
     if (found != zygotes_.zygotes_.end() && !found->second.ready) {
       ::kill(found->second.pid, SIGKILL);
@@ -184,7 +184,7 @@ class Zygotes::StartStream final : public Stream {
   Zygotes& zygotes_;
   std::string name_;
   Loop::FdWatcher watch_;
-  Loop::Timer patience_;
+  Loop::Timer start_timer_;
 };
 
 Zygotes::Zygotes(Loop& loop, std::string agent_path) : loop_(loop), agent_path_(std::move(agent_path)) {}
@@ -289,7 +289,7 @@ void Zygotes::on_answer(const std::string& name) {
 
 std::vector<std::string> Zygotes::settle() {
   std::vector<std::string> silent;
-  const auto deadline = Loop::Clock::now() + fork_patience;
+  const auto deadline = Loop::Clock::now() + fork_timeout;
   for (auto& [name, zygote] : zygotes_) {
     while (zygote.on_their_way > 0) {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Loop::Clock::now()).count();

@@ -15,7 +15,7 @@ namespace cloche::oci {
 namespace {
 
 // For one sandbox of several, so that one that cannot be removed does not delay the start.
-constexpr std::chrono::seconds former_patience{5};
+constexpr std::chrono::seconds former_timeout{5};
 
 Result<std::vector<std::string>> list_if_there(const std::string& directory) {
   auto names = list_directory(directory);
@@ -103,7 +103,7 @@ Status remove_former(const Host& host, const std::vector<std::string>& names, co
     const bool is_ours = record && record->owner.empty() && record->id.value == id &&
                          std::ranges::find(names, record->spec.name) != names.end();
     if (!is_ours) continue;
-    const Status removed = remove_sandbox(former, id, Deadline::after(former_patience).sooner(token.deadline()));
+    const Status removed = remove_sandbox(former, id, Deadline::after(former_timeout).sooner(token.deadline()));
     if (!removed && result) result = removed;  // one that resists must not cost the others
   }
   return result;

@@ -21,7 +21,7 @@ using oci::Host;
 using oci::MadeSandbox;
 
 // For one sandbox that has resisted before: a thread waits that long for it, every now and then.
-constexpr auto retry_patience = 5s;
+constexpr auto retry_timeout = 5s;
 
 Status validate_options(const OciOptions& options) {
   const std::string& instance = options.instance.value;
@@ -120,7 +120,7 @@ class OciBackend final : public Backend {
   Task<> retry_removals() override {
     for (const std::string& id : host_->unremoved().due(Deadline::Clock::now())) {
       auto work = [host = host_, id]() -> Status {
-        oci::remove_or_note(*host, id, Deadline::after(retry_patience));
+        oci::remove_or_note(*host, id, Deadline::after(retry_timeout));
         return {};
       };
       [[maybe_unused]] auto tried = co_await run_blocking(pool_, std::move(work));

@@ -65,8 +65,8 @@ Result<std::vector<std::string>> orphans(const Host& host) {
 void remove_all(Host& host, const std::vector<std::string>& ids, Deadline deadline) {
   const Deadline all = Deadline::after(time_for_all).sooner(deadline);
   for (const std::string& id : ids) {
-    const auto patience = std::clamp<Deadline::Clock::duration>(all.left(), least_time, time_for_one);
-    remove_or_note(host, id, Deadline::after(patience));
+    const auto timeout = std::clamp<Deadline::Clock::duration>(all.left(), least_time, time_for_one);
+    remove_or_note(host, id, Deadline::after(timeout));
   }
 }
 
