@@ -11,6 +11,7 @@
 
 #include "backend/oci/files.hpp"
 #include "crypto/sha256.hpp"
+#include "json/members.hpp"
 
 namespace cloche::oci {
 
@@ -59,28 +60,22 @@ Result<std::string> read_blob(int directory, std::string_view digest) {
   return content;
 }
 
-std::string_view text_at(const json::object& object, std::string_view key) {
-  const json::value* value = object.if_contains(key);
-  return value != nullptr && value->is_string() ? std::string_view(value->get_string()) : std::string_view();
-}
-
-const json::array* array_at(const json::object& object, std::string_view key) {
-  const json::value* value = object.if_contains(key);
-  return value == nullptr ? nullptr : value->if_array();
+std::string_view text_at(const json::object& object, std::string_view name) {
+  return text_member(object, name).value_or("");
 }
 
 // Descriptors that name another machine, or none ("unknown": signatures and the like), are not for us.
 bool is_for_us(const json::object& descriptor) {
-  const json::value* platform = descriptor.if_contains("platform");
-  if (platform == nullptr || !platform->is_object()) return true;
-  return text_at(platform->get_object(), "os") == "linux" && text_at(platform->get_object(), "architecture") == machine;
+  const json::object* platform = object_member(descriptor, "platform");
+  if (platform == nullptr) return true;
+  return text_at(*platform, "os") == "linux" && text_at(*platform, "architecture") == machine;
 }
 
 // The digest of the one manifest for this machine below an index.
 Result<std::string> choose_manifest(int directory, const std::string& index_text, int depth) {
   if (depth > 3) return bad("its indexes are nested too deeply");
   CLOCHE_TRY(const json::value index, parse_json(index_text, "the index"));
-  const json::array* manifests = index.is_object() ? array_at(index.get_object(), "manifests") : nullptr;
+  const json::array* manifests = index.is_object() ? array_member(index.get_object(), "manifests") : nullptr;
   if (manifests == nullptr) return bad("the index has no manifests");
   std::vector<const json::object*> ours;
   for (const json::value& each : *manifests) {
@@ -100,9 +95,8 @@ Result<std::string> choose_manifest(int directory, const std::string& index_text
 // Joins the layers' files with the digests of their unpacked content, which the configuration lists.
 Result<ImageDescription> with_config(const std::string& config_text, std::vector<ImageLayer> layers) {
   CLOCHE_TRY(const json::value config, parse_json(config_text, "the configuration"));
-  const json::value* rootfs = config.is_object() ? config.get_object().if_contains("rootfs") : nullptr;
-  const json::array* ids =
-      rootfs != nullptr && rootfs->is_object() ? array_at(rootfs->get_object(), "diff_ids") : nullptr;
+  const json::object* rootfs = config.is_object() ? object_member(config.get_object(), "rootfs") : nullptr;
+  const json::array* ids = rootfs == nullptr ? nullptr : array_member(*rootfs, "diff_ids");
   if (ids == nullptr || ids->size() != layers.size())
     return bad("the configuration does not list the same layers as the manifest");
   for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -132,11 +126,10 @@ Result<ImageDescription> describe_oci_layout(int directory) {
   CLOCHE_TRY(const std::string manifest_text, read_blob(directory, digest));
   CLOCHE_TRY(const json::value manifest, parse_json(manifest_text, "the manifest"));
   const json::object* fields = manifest.if_object();
-  const json::value* config = fields == nullptr ? nullptr : fields->if_contains("config");
-  const json::array* list = fields == nullptr ? nullptr : array_at(*fields, "layers");
-  if (config == nullptr || !config->is_object() || list == nullptr)
-    return bad("the manifest has no configuration or no layers");
-  CLOCHE_TRY(const std::string config_text, read_blob(directory, text_at(config->get_object(), "digest")));
+  const json::object* config = fields == nullptr ? nullptr : object_member(*fields, "config");
+  const json::array* list = fields == nullptr ? nullptr : array_member(*fields, "layers");
+  if (config == nullptr || list == nullptr) return bad("the manifest has no configuration or no layers");
+  CLOCHE_TRY(const std::string config_text, read_blob(directory, text_at(*config, "digest")));
   std::vector<ImageLayer> layers;
   for (const json::value& each : *list) {
     if (!each.is_object()) return bad("the manifest lists an invalid layer");
@@ -153,7 +146,7 @@ Result<ImageDescription> describe_docker_archive(int directory) {
   if (images == nullptr || images->empty() || !images->front().is_object()) return bad("manifest.json lists no image");
   if (images->size() > 1) return bad("the archive contains several images; save only one");
   const json::object& image = images->front().get_object();
-  const json::array* list = array_at(image, "Layers");
+  const json::array* list = array_member(image, "Layers");
   if (list == nullptr) return bad("manifest.json lists no layers");
   std::vector<ImageLayer> layers;
   for (const json::value& each : *list) {
