@@ -24,13 +24,14 @@ constexpr Database::Schema broken_schema{.name = "test", .steps = broken_steps};
 
 // A file that is removed with the test.
 class DatabaseFile : public testing::Test {
- protected:
+ public:
   DatabaseFile() {
     std::string made = testing::TempDir() + "cloche-database.XXXXXX";
     directory_ = ::mkdtemp(made.data());
   }
   ~DatabaseFile() override { std::filesystem::remove_all(directory_); }
 
+ protected:
   std::string path() const { return directory_ + "/file.db"; }
   static void insert(Database& database, const std::string& name) {
     auto statement = database.prepare("INSERT INTO things (name) VALUES (?1)");

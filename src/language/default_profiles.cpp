@@ -43,6 +43,7 @@ std::vector<Profile> default_profiles(const LanguageRegistry& languages, Backend
     if (language.zygote) profile.zygotes.push_back(*language.zygote);
   }
   std::vector<Profile> all;
+  all.reserve(profiles.size());
   for (auto& [name, profile] : profiles) all.push_back(std::move(profile));
   return all;
 }

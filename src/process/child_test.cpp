@@ -23,7 +23,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::HasSubstr;
-using testing::StartsWith;
 
 Spec shell(const std::string& script) {
   Spec spec;
@@ -276,6 +275,7 @@ TEST(Child, WhoseParentEnds_IsKilled) {
 // What many requests at once do: no child keeps what belongs to another.
 TEST(Child, StartedFromManyThreads_DoNotShareDescriptors) {
   std::vector<std::thread> threads;
+  threads.reserve(8);
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([i] {
       for (int round = 0; round < 20; ++round)

@@ -33,7 +33,8 @@ bool is_program(const std::string& path) {
 std::optional<std::string> find_program(const std::string& name, const std::vector<std::string>& directories) {
   if (name.find('/') != name.npos) return is_program(name) ? std::optional(name) : std::nullopt;
   for (const std::string& directory : directories) {
-    std::string path = directory + "/" + name;
+    std::string path = directory;
+    path.append("/").append(name);
     if (is_program(path)) return path;
   }
   return std::nullopt;
