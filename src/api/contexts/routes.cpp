@@ -42,8 +42,8 @@ json::object to_json(const session::ContextInfo& info) {
   body["language"] = session::to_string(info.language);
   body["alive"] = info.alive;
   body["calls"] = info.calls;
-  body["created"] = to_utc_text(std::chrono::time_point_cast<WallTime::duration>(info.created));
-  body["last_used"] = to_utc_text(std::chrono::time_point_cast<WallTime::duration>(info.last_used));
+  body["created"] = to_utc_text(info.created);
+  body["last_used"] = to_utc_text(info.last_used);
   return body;
 }
 

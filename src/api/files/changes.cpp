@@ -22,9 +22,7 @@ constexpr Bytes small_body = kib(64);
 constexpr Bytes edit_body = mib(4);  // two texts of 1 MiB, as base64 or escaped
 
 std::string text_of(std::int64_t nanoseconds) {
-  const std::chrono::system_clock::time_point time(
-      std::chrono::duration_cast<std::chrono::system_clock::duration>(std::chrono::nanoseconds(nanoseconds)));
-  return to_utc_text(std::chrono::floor<WallTime::duration>(time));
+  return to_utc_text(std::chrono::system_clock::time_point(std::chrono::nanoseconds(nanoseconds)));
 }
 
 Task<Status> stat(Call& call, Session& session, StatBody body) {
