@@ -18,14 +18,11 @@ using session::Artifact;
 using session::ContextResult;
 using session::Run;
 using session::RunResult;
+using session::SessionKey;
 
 constexpr std::chrono::seconds come_back_after{1};
 
 double seconds(std::chrono::microseconds span) { return std::chrono::duration<double>(span).count(); }
-
-std::string text_of(session::WallTime time) {
-  return to_utc_text(std::chrono::time_point_cast<WallTime::duration>(time));
-}
 
 json::object to_json(const Artifact& artifact) {
   json::object body;
@@ -75,7 +72,7 @@ void put_bytes(json::object& into, std::string_view name, std::string_view bytes
   if (!is_utf8(bytes)) into[std::string(name) + "_base64"] = encode_base64(bytes);
 }
 
-json::object result_json(const Run& run, const RunPlace& place, Printed printed) {
+json::object result_json(const Run& run, const SessionKey& key, Printed printed) {
   const session::RunEnd& end = *run.log().how();
   const RunResult& result = *session::result_in(end);
   json::object body;
@@ -100,8 +97,8 @@ json::object result_json(const Run& run, const RunPlace& place, Printed printed)
   if (result.compile.ran) body["compile"] = to_json(result.compile);
   if (const auto* in_context = std::get_if<ContextResult>(&end)) put_context(body, *in_context);
   body["run_id"] = run.id();
-  body["tenant_id"] = place.tenant;
-  body["session_id"] = place.session;
+  body["tenant_id"] = key.tenant;
+  body["session_id"] = key.id;
   return body;
 }
 
@@ -123,29 +120,29 @@ json::object summary_json(const Run& run) {
   body["language"] = run.info().language.empty() ? json::value() : json::value(to_utf8(run.info().language));
   if (!run.info().context.empty()) body["context"] = run.info().context;
   body["text"] = to_utf8(run.info().text);
-  body["started"] = text_of(run.started());
-  body["ended"] = run.ended() ? json::value(text_of(*run.ended())) : json::value();
+  body["started"] = to_utc_text(run.started());
+  body["ended"] = run.ended() ? json::value(to_utc_text(*run.ended())) : json::value();
   body["stdout_size"] = run.log().output(Stream::out).size();
   body["stderr_size"] = run.log().output(Stream::err).size();
   return body;
 }
 
-json::object state_json(const Run& run, const RunPlace& place) {
+json::object state_json(const Run& run, const SessionKey& key) {
   json::object body = summary_json(run);
   if (run.running()) return body;
   if (session::result_in(*run.log().how()) != nullptr) {
-    body["result"] = result_json(run, place, Printed::included);
+    body["result"] = result_json(run, key, Printed::included);
   } else {
     body["error"] = error_json(std::get<Error>(*run.log().how()));
   }
   return body;
 }
 
-http::ServerEvent first_event(const Run& run, const RunPlace& place, std::uint64_t position) {
+http::ServerEvent first_event(const Run& run, const SessionKey& key, std::uint64_t position) {
   json::object body;
   body["run_id"] = run.id();
-  body["tenant_id"] = place.tenant;
-  body["session_id"] = place.session;
+  body["tenant_id"] = key.tenant;
+  body["session_id"] = key.id;
   http::ServerEvent event;
   event.name = "run";
   event.id = event_id({run.id(), position});
@@ -154,7 +151,7 @@ http::ServerEvent first_event(const Run& run, const RunPlace& place, std::uint64
   return event;
 }
 
-http::ServerEvent to_server_event(const Run& run, const RunPlace& place, const session::RunEvent& told) {
+http::ServerEvent to_server_event(const Run& run, const SessionKey& key, const session::RunEvent& told) {
   http::ServerEvent event;
   event.id = event_id({run.id(), told.position});
   json::object body;
@@ -169,7 +166,7 @@ http::ServerEvent to_server_event(const Run& run, const RunPlace& place, const s
     body = error_json(*error);
   } else {
     event.name = "result";
-    body = result_json(run, place, Printed::left_out);
+    body = result_json(run, key, Printed::left_out);
   }
   event.data = write_json(body);
   return event;

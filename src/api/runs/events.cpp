@@ -31,9 +31,9 @@ http::ServerEvent error_event(std::string_view code, std::string_view message) {
   return event;
 }
 
-Task<Status> send_all(const Call& call, http::EventStream& stream, session::RunReader& reader, const RunPlace& place,
-                      std::uint64_t position) {
-  http::ServerEvent first = first_event(reader.run(), place, position);
+Task<Status> send_all(const Call& call, http::EventStream& stream, session::RunReader& reader,
+                      const session::SessionKey& key, std::uint64_t position) {
+  http::ServerEvent first = first_event(reader.run(), key, position);
   auto begun = co_await stream.send(std::move(first));
   if (!begun) co_return begun;
   SessionAuthCheck auth_check(call);
@@ -48,7 +48,7 @@ Task<Status> send_all(const Call& call, http::EventStream& stream, session::RunR
     if (!event && ended.index() == 2) continue;
     if (!event) co_return Status{};
     fault_point<"service.events">();
-    http::ServerEvent told = to_server_event(reader.run(), place, *event);
+    http::ServerEvent told = to_server_event(reader.run(), key, *event);
     auto sent = co_await stream.send(std::move(told));
     if (!sent) co_return sent;
   }
@@ -56,8 +56,8 @@ Task<Status> send_all(const Call& call, http::EventStream& stream, session::RunR
 
 // A stream that fails inside ends with an event that says so.
 Task<Status> send_or_report(const Call& call, http::EventStream& stream, session::RunReader& reader,
-                            const RunPlace& place, std::uint64_t position) {
-  auto work = [&] { return send_all(call, stream, reader, place, position); };
+                            const session::SessionKey& key, std::uint64_t position) {
+  auto work = [&] { return send_all(call, stream, reader, key, position); };
   auto sent = co_await guarded("events of run " + reader.run().id(), std::move(work));
   if (sent || sent.error().code != ErrorCode::internal) co_return sent;
   http::ServerEvent last = error_event("internal", "internal error; see the server log for this request id");
@@ -77,10 +77,11 @@ bool accepts(const http::Exchange& exchange, std::string_view type) {
   return false;
 }
 
-Task<Status> stream_run(Call& call, std::shared_ptr<session::Run> run, RunPlace place, std::uint64_t position) {
+Task<Status> stream_run(Call& call, std::shared_ptr<session::Run> run, session::SessionKey key,
+                        std::uint64_t position) {
   CLOCHE_CO_TRY(session::RunReader reader, session::RunReader::at(std::move(run), position));
   std::function<Task<Status>(http::EventStream&)> body = [&](http::EventStream& stream) {
-    return send_or_report(call, stream, reader, place, position);
+    return send_or_report(call, stream, reader, key, position);
   };
   auto served = co_await http::serve_events(call.exchange, std::move(body));
   co_return served;

@@ -16,6 +16,7 @@ namespace {
 using session::Run;
 using session::RunRequest;
 using session::Runs;
+using session::SessionKey;
 using session::SessionStore;
 using session::SessionUse;
 
@@ -60,30 +61,30 @@ Task<Status> resume(RunService& service, Call& call, const auth::AuthorizedTenan
   CLOCHE_CO_TRY(Runs* const runs, co_await Runs::of(use));
   CLOCHE_CO_TRY(auto run, runs->find(from.run));
   CLOCHE_CO_TRY(const session::Admission following, use->admit_stream());
-  RunPlace place{tenant.name(), std::move(session)};
-  auto served = co_await stream_run(call, std::move(run), std::move(place), from.position);
+  SessionKey key{tenant.name(), std::move(session)};
+  auto served = co_await stream_run(call, std::move(run), std::move(key), from.position);
   co_return served;
 }
 
-Task<Status> answer_ended(Call& call, const Run& run, const RunPlace& place, unsigned status) {
+Task<Status> answer_ended(Call& call, const Run& run, const SessionKey& key, unsigned status) {
   if (const auto* error = std::get_if<Error>(run.log().how())) co_return fail(*error);
   // A run that has ended does not change any more, so another thread may read it.
-  std::function<json::value()> make = [&run, &place] { return result_json(run, place, Printed::included); };
+  std::function<json::value()> make = [&run, &key] { return result_json(run, key, Printed::included); };
   co_return co_await http::respond_json(call.exchange, status, std::move(make), printed_size(run));
 }
 
 Task<Status> start_in_background(RunService& service, Call& call, const SessionUse& use, Runs& runs, RunRequest request,
-                                 auth::QuotaTicket ticket, RunPlace place) {
+                                 auth::QuotaTicket ticket, SessionKey key) {
   auto started = co_await runs.start_background(use, service.languages, std::move(request), std::move(ticket),
                                                 Deadline::after(start_timeout));
   if (!started) co_return fail(std::move(started).error());
   const auto run = std::move(*started);
-  if (!run->running()) co_return co_await answer_ended(call, *run, place, 200);  // it could not be compiled
+  if (!run->running()) co_return co_await answer_ended(call, *run, key, 200);  // it could not be compiled
   json::object answer;
   answer["run_id"] = run->id();
   answer["state"] = "running";
-  answer["tenant_id"] = place.tenant;
-  answer["session_id"] = place.session;
+  answer["tenant_id"] = key.tenant;
+  answer["session_id"] = key.id;
   co_return co_await http::respond_json(call.exchange, 202, answer);
 }
 
@@ -103,15 +104,15 @@ Task<Status> run(RunService& service, Call& call, RunBody wanted) {
     co_await answer_over_quota(call.exchange, std::move(over));
     co_return Status{};
   }
-  RunPlace place{tenant.name(), wanted.where.session};
-  auto used = co_await service.store.use(tenant, place.session, Deadline::after(session_timeout));
+  SessionKey key{tenant.name(), wanted.where.session};
+  auto used = co_await service.store.use(tenant, key.id, Deadline::after(session_timeout));
   if (!used) co_return fail(std::move(used).error());
   const SessionUse use = std::move(*used);
   CLOCHE_CO_TRY(Runs* const runs, co_await Runs::of(use));
   if (wanted.lifetime == Lifetime::background) {
     RunRequest request = std::get<RunRequest>(std::move(wanted.call));
-    auto answered = co_await start_in_background(service, call, use, *runs, std::move(request), std::move(*ticket),
-                                                 std::move(place));
+    auto answered =
+        co_await start_in_background(service, call, use, *runs, std::move(request), std::move(*ticket), std::move(key));
     co_return answered;
   }
   session::Admission following;
@@ -126,12 +127,12 @@ Task<Status> run(RunService& service, Call& call, RunBody wanted) {
   CLOCHE_CO_TRY(const auto started, runs->start(use, service.languages, std::move(start)));
   if (as_events) {
     constexpr std::uint64_t beginning = 0;
-    auto served = co_await stream_run(call, started, std::move(place), beginning);
+    auto served = co_await stream_run(call, started, std::move(key), beginning);
     co_return served;
   }
   const StopUnlessEnded stop(started);
   (void)co_await started->wait(Deadline::never());
-  auto answered = co_await answer_ended(call, *started, place, 200);
+  auto answered = co_await answer_ended(call, *started, key, 200);
   co_return answered;
 }
 
@@ -148,20 +149,18 @@ Task<Status> read_and_run(RunService service, Call& call, ReadBody read) {
 struct Opened {
   SessionUse use;
   Runs* runs;
-  RunPlace place;
 };
 
 Task<Result<Opened>> open_runs(SessionStore& store, Call& call) {
   CLOCHE_CO_TRY(SessionUse use, find_session(call, store));
   CLOCHE_CO_TRY(Runs* const runs, co_await Runs::of(use));
-  RunPlace place{use->key().tenant, use->key().id};
-  Opened opened{std::move(use), runs, std::move(place)};
+  Opened opened{std::move(use), runs};
   co_return opened;
 }
 
 // A run that is still running is described briefly and immediately.
-Task<Status> answer_state(Call& call, const Run& run, const RunPlace& place) {
-  std::function<json::value()> make = [&run, &place] { return state_json(run, place); };
+Task<Status> answer_state(Call& call, const Run& run, const SessionKey& key) {
+  std::function<json::value()> make = [&run, &key] { return state_json(run, key); };
   co_return co_await http::respond_json(call.exchange, 200, std::move(make), printed_size(run));
 }
 
@@ -179,7 +178,7 @@ Task<Status> list(SessionStore& store, Call& call) {
 Task<Status> show(SessionStore& store, Call& call) {
   CLOCHE_CO_TRY(const Opened opened, co_await open_runs(store, call));
   CLOCHE_CO_TRY(const auto run, opened.runs->find(run_id(call)));
-  auto answered = co_await answer_state(call, *run, opened.place);
+  auto answered = co_await answer_state(call, *run, opened.use->key());
   co_return answered;
 }
 
@@ -192,7 +191,7 @@ Task<Status> events(SessionStore& store, Call& call) {
     if (from.run != run->id()) co_return fail(ErrorCode::invalid_argument, "Last-Event-ID belongs to another run");
   }
   CLOCHE_CO_TRY(const session::Admission following, opened.use->admit_stream());
-  auto served = co_await stream_run(call, std::move(run), std::move(opened.place), from.position);
+  auto served = co_await stream_run(call, std::move(run), opened.use->key(), from.position);
   co_return served;
 }
 
@@ -255,7 +254,7 @@ Task<Status> wait(SessionStore& store, Call& call) {
   CLOCHE_CO_TRY(const auto run, opened.runs->find(run_id(call)));
   CLOCHE_CO_TRY(const session::Admission following, opened.use->admit_stream());
   (void)co_await run->wait(Deadline::after(timeout));
-  auto answered = co_await answer_state(call, *run, opened.place);
+  auto answered = co_await answer_state(call, *run, opened.use->key());
   co_return answered;
 }
 
