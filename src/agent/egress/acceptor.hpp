@@ -17,7 +17,7 @@ class Acceptor {
  public:
   struct Taker {
     std::function<bool()> has_room;
-    // A connection: non-blocking, and reset when it is closed before both sides have ended it.
+    // A connection: non-blocking, and set to be reset when it is closed.
     std::function<void(UniqueFd)> take;
   };
 

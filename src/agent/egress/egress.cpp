@@ -52,6 +52,7 @@ class Egress::ConnectionStream final : public Stream {
   // Resets the connection now; the stream itself is destroyed later.
   void cut() {
     close(Error{ErrorCode::cancelled, "egress was closed"});
+    if (relay_) relay_->reset_when_closed();
     relay_.reset();
   }
 

@@ -3,13 +3,14 @@
 #include <fcntl.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 
 namespace cloche::agent {
 
 namespace {
 
 // How long a reader of the last bytes may pause.
-constexpr std::chrono::seconds reader_patience{10};
+constexpr std::chrono::seconds reader_timeout{10};
 
 }  // namespace
 
@@ -44,7 +45,8 @@ SocketRelay::SocketRelay(Stream& stream, Loop& loop, UniqueFd read_side, UniqueF
 
 void SocketRelay::on_eof() {
   in_ended_ = true;
-  in_->end();  // the other side sees the end of its input; its answer may still come
+  set_linger({});  // what was sent arrives, also after the socket is closed here
+  in_->end();      // the other side sees the end of its input; its answer may still come
   close_if_done();
 }
 
@@ -56,22 +58,31 @@ void SocketRelay::on_cancel() {
   wait_for_progress();
 }
 
+void SocketRelay::reset_when_closed() { set_linger({.l_onoff = 1, .l_linger = 0}); }
+
+void SocketRelay::set_linger(linger how) {
+  if (out_->ended() && in_->ended()) return;
+  ::setsockopt(open_side(), SOL_SOCKET, SO_LINGER, &how, sizeof how);
+}
+
 void SocketRelay::close_if_done() {
   // Also when the other side is gone: bytes for it have then ended by themselves.
   if (out_ && out_->ended() && in_->ended()) stream_.close();
 }
 
 void SocketRelay::wait_for_progress() {
-  patience_ = loop_.after(reader_patience, [this, before = received()] {
-    if (received() == before) return stream_.close();
+  progress_timer_ = loop_.after(reader_timeout, [this, before = received()] {
+    if (received() == before) {
+      reset_when_closed();
+      return stream_.close();
+    }
     wait_for_progress();
   });
 }
 
 std::uint64_t SocketRelay::received() const {
   int waiting = 0;
-  const int fd = out_->ended() ? write_fd_ : read_fd_;
-  if (::ioctl(fd, SIOCOUTQ, &waiting) != 0) waiting = 0;
+  if (::ioctl(open_side(), SIOCOUTQ, &waiting) != 0) waiting = 0;
   return sent_ - static_cast<std::uint64_t>(waiting);
 }
 

@@ -3,6 +3,8 @@
 // Each direction ends by itself. The stream closes when both have ended.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <memory>
 #include <string_view>
 
@@ -24,10 +26,14 @@ class SocketRelay {
   // The server is no longer interested. If it has sent all that it wanted to send, the other side may still read that,
   // as long as it makes progress; otherwise the stream is closed. The relay closes the socket when it is destroyed.
   void on_cancel();
+  // Closed from now on, the socket is reset, whatever the other side has not read yet.
+  void reset_when_closed();
 
  private:
   SocketRelay(Stream& stream, Loop& loop, UniqueFd read_side, UniqueFd write_side);
+  int open_side() const { return out_->ended() ? write_fd_ : read_fd_; }
   void close_if_done();
+  void set_linger(linger how);
   void wait_for_progress();
   std::uint64_t received() const;
 
@@ -38,7 +44,7 @@ class SocketRelay {
   bool in_ended_ = false;   // the server sends no more
   bool abandoned_ = false;  // the server reads no more
   std::uint64_t sent_ = 0;  // written to the socket
-  Loop::Timer patience_;
+  Loop::Timer progress_timer_;
   std::unique_ptr<WritePump> in_;
   std::unique_ptr<ReadPump> out_;
 };
