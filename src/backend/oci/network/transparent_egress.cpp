@@ -20,7 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto longest_probe = 10s;
+constexpr auto longest_set_up = 10s;
 
 // The kernel's records of connections are in its own memory, which no limit of the sandbox counts: they are bounded
 // here. What stays on the loopback needs none.
@@ -30,6 +30,7 @@ std::string rules() {
   return "table inet cloche {\n"
          "  chain untracked {\n"
          "    type filter hook output priority -300; policy accept;\n"
+         "    meta l4proto { icmp, ipv6-icmp } return\n"
          "    udp dport 53 return\n"
          "    udp sport " +
          names +
@@ -64,14 +65,14 @@ std::string rules() {
          "}\n";
 }
 
-struct Setting {
+struct NetworkSetting {
   const char* file;
   const char* value;
 };
 
 // On a loopback no packet is late, so that closed connections need not be remembered: neither by TCP, which would make
 // a reset of the sandbox fail, nor by the redirection. Half-closed ones may be idle for a while.
-constexpr Setting settings[] = {
+constexpr NetworkSetting network_settings[] = {
     {"/proc/sys/net/ipv4/tcp_max_tw_buckets", "0"},
     {"/proc/sys/net/netfilter/nf_conntrack_tcp_timeout_time_wait", "1"},
     {"/proc/sys/net/netfilter/nf_conntrack_tcp_timeout_close", "1"},
@@ -95,7 +96,7 @@ Status set_up(Deadline deadline) {
     return fail(ErrorCode::unsupported, "nft cannot set the rules: " + end.output.substr(0, end.output.find('\n')));
   }
   // Those of the redirection exist once the rules do.
-  for (const auto& [file, value] : settings) CLOCHE_CHECK(write_control(file, value));
+  for (const auto& [file, value] : network_settings) CLOCHE_CHECK(write_control(file, value));
   return {};
 }
 
@@ -167,7 +168,7 @@ Status TransparentEgress::probe() {
   const std::lock_guard lock(mutex_);
   if (!probed_) {
     probed_ = in_new_network([]() -> Status {
-      CLOCHE_CHECK(set_up(Deadline::after(longest_probe)));
+      CLOCHE_CHECK(set_up(Deadline::after(longest_set_up)));
       CLOCHE_CHECK(try_connection());
       return try_question();
     });
