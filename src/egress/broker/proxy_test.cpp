@@ -414,15 +414,12 @@ TEST_F(EgressProxy, ResponseThatBreaksOff_BreaksOffForTheProgramToo) {
 
 TEST_F(EgressProxy, EndlessResponse_IsPassedOnUntilTheProgramHasEnough) {
   run([this]() -> Task<> {
-    bool ended = false;
-    auto& server = serve([&ended](Guest& guest) -> Task<> {
+    auto& server = serve([](Guest& guest) -> Task<> {
       co_await guest.receive_until("\r\n\r\n");
       co_await guest.send("HTTP/1.1 200 OK\r\n\r\n");
-      // Ends when the broker closes the connection: sending fails then, and reading ends.
       const std::string piece(1 << 16, 'x');
       for (int i = 0; i < 64; ++i) co_await guest.send(piece);
       co_await guest.rest();
-      ended = true;
     });
     const std::string host = place(server);
     const auto program = connect();
@@ -431,8 +428,6 @@ TEST_F(EgressProxy, EndlessResponse_IsPassedOnUntilTheProgramHasEnough) {
     program->close();
     const EgressEvent closed = co_await event(Outcome::closed);
     EXPECT_GE(closed.bytes_down, std::uint64_t{1} << 20);
-    co_await server.stop();
-    EXPECT_TRUE(ended || closed.bytes_down > 0);
   });
 }
 
