@@ -24,13 +24,12 @@ void EngineFlags::add_to(CLI::App& command) {
                      "The Docker engine, as unix:///path or tcp://host:port (default: DOCKER_HOST)");
 }
 
-EngineOptions EngineFlags::options() const {
-  EngineOptions options;
-  if (const BackendTraits* found = find_backend(backend)) options.backend = found->kind;
-  if (!state_dir.empty()) options.state_dir = state_dir;
-  if (!run_dir.empty()) options.run_dir = run_dir;
-  options.docker_host = docker_host;
-  return options;
+EngineOptions EngineFlags::options(EngineOptions base) const {
+  if (const BackendTraits* found = find_backend(backend)) base.backend = found->kind;
+  if (!state_dir.empty()) base.state_dir = state_dir;
+  if (!run_dir.empty()) base.run_dir = run_dir;
+  if (!docker_host.empty()) base.docker_host = docker_host;
+  return base;
 }
 
 }  // namespace cloche::cli

@@ -20,7 +20,8 @@ struct EngineFlags {
   std::string docker_host;
 
   void add_to(CLI::App& command);
-  EngineOptions options() const;
+  // The flags that are given, over `base`.
+  EngineOptions options(EngineOptions base = {}) const;
 };
 
 }  // namespace cloche::cli

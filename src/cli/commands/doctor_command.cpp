@@ -4,13 +4,17 @@
 #include <algorithm>
 #include <boost/json/array.hpp>
 #include <cstdio>
+#include <iterator>
 
 #include "cli/command.hpp"
 #include "cli/commands/doctor_abandoned.hpp"
 #include "cli/engine_flags.hpp"
 #include "cli/text/colour.hpp"
 #include "cloche/sandbox.hpp"
+#include "config/config.hpp"
+#include "host/uid_overlap.hpp"
 #include "json/write_json.hpp"
+#include "library/throwing.hpp"
 #include "sandbox/backend_traits.hpp"
 
 namespace cloche::cli {
@@ -20,8 +24,17 @@ namespace {
 struct DoctorFlags {
   EngineFlags engine;
   AbandonedFlags abandoned;
+  std::string config;
   bool json = false;
 };
+
+EngineOptions options_of(const DoctorFlags& flags) {
+  if (flags.config.empty()) return flags.engine.options();
+  EngineOptions options =
+      value_or_throw(config::read_config(flags.config, config::process_environment())).manager.engine;
+  options.instance.clear();  // the configured one may belong to a running server
+  return flags.engine.options(std::move(options));
+}
 
 std::vector<HostFinding> examine(EngineOptions options, const BackendTraits& backend) {
   options.backend = backend.kind;
@@ -97,8 +110,12 @@ int doctor(const DoctorFlags& flags) {
     return report_abandoned(abandoned, flags.engine);
   }
   std::vector<HostFinding> findings;
+  const EngineOptions options = options_of(flags);
+  const std::vector<HostFinding> overlaps = examine_uid_overlap(options);
   for (const BackendTraits& backend : all_backends()) {
-    for (auto& finding : examine(flags.engine.options(), backend)) findings.push_back(std::move(finding));
+    for (auto& finding : examine(options, backend)) findings.push_back(std::move(finding));
+    std::ranges::copy_if(overlaps, std::back_inserter(findings),
+                         [&](const HostFinding& finding) { return finding.backend == backend.name; });
   }
   if (flags.json) {
     print_findings_as_json(findings);
@@ -118,10 +135,17 @@ void add_doctor_command(CLI::App& app, Action& chosen) {
   auto flags = std::make_shared<DoctorFlags>();
   auto* command = app.add_subcommand("doctor", "Show what this host supports and how to fix what is missing");
   command->add_flag("--json", flags->json, "Print JSON");
-  command->add_flag("--abandoned", flags->abandoned.show,
-                    "Instead, show what servers and commands left behind and no running process owns");
-  command->add_flag("--remove-abandoned", flags->abandoned.remove,
-                    "Show it and remove what is abandoned, but not what a stopped server will take over again");
+  auto* show = command->add_flag("--abandoned", flags->abandoned.show,
+                                 "Instead, show what servers and commands left behind and no running process owns");
+  auto* remove =
+      command->add_flag("--remove-abandoned", flags->abandoned.remove,
+                        "Show it and remove what is abandoned, but not what a stopped server will take over again");
+  command
+      ->add_option("--config", flags->config,
+                   "Check the host for the engine in this configuration file (default: none)")
+      ->type_name("FILE")
+      ->excludes(show)
+      ->excludes(remove);
   command
       ->add_option("--owner", flags->abandoned.owners,
                    "With --remove-abandoned: remove what this owner left, even if it is a stopped server or unknown on "
