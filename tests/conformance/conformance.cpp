@@ -1,44 +1,8 @@
 #include "conformance/conformance.hpp"
 
-#include "core/ids.hpp"
 #include "support/with_sandbox.hpp"
 
 namespace cloche {
-
-void Conformance::SetUp() {
-  if (const auto lack = testing_support::lack_of(target())) CLOCHE_CANNOT_TEST(lack->thing, lack->why);
-  instance_.value = "test-" + random_hex(6);
-  auto made = testing_support::make_backend(target(), io_.get_executor(), threads_, scratch_, instance_);
-  ASSERT_TRUE(made) << made.error().message;
-  backend_ = std::move(*made);
-}
-
-void Conformance::TearDown() {
-  // Whatever a failed test left alive of its instance goes now.
-  if (!backend_) return;
-  run([this]() -> Task<> {
-    auto left = co_await backend_->recover(Deadline::after(60s));
-    EXPECT_TRUE(left) << left.error().message;
-    if (!left) co_return;
-    EXPECT_TRUE(left->empty() || HasFailure()) << "a sandbox was left behind";
-    for (auto& enclosure : *left) {
-      auto destroyed = co_await enclosure->destroy(Deadline::after(30s));
-      EXPECT_TRUE(destroyed) << destroyed.error().message;
-    }
-  });
-}
-
-void Conformance::run(std::function<Task<>()> body) {
-  std::exception_ptr thrown;
-  io_.restart();
-  asio::co_spawn(io_, body, [&](std::exception_ptr error) { thrown = error; });
-  io_.run();
-  try {
-    if (thrown) std::rethrow_exception(thrown);
-  } catch (const std::exception& error) {
-    ADD_FAILURE() << "exception: " << error.what();
-  }
-}
 
 Task<Result<std::unique_ptr<LiveSandbox>>> Conformance::create(SandboxSpec spec) {
   return testing_support::create_sandbox(*backend_, std::move(spec));
@@ -61,12 +25,6 @@ void Conformance::in_two_sandboxes(SandboxSpec first, SandboxSpec second,
     };
     co_await with_sandbox(std::move(first), std::move(in_first));
   });
-}
-
-bool Conformance::fake_has_no(const char* what) {
-  if (!target().is_fake()) return false;
-  [&] { CLOCHE_DOES_NOT_APPLY(std::string("the fake backend has no ") + what); }();
-  return true;
 }
 
 Task<Exec::Collected> run_program(LiveSandbox& sandbox, ExecSpec spec) {

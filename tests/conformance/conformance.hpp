@@ -10,6 +10,7 @@
 
 #include "sandbox/live_sandbox.hpp"
 #include "support/missing.hpp"
+#include "support/on_backend.hpp"
 #include "support/target.hpp"
 
 namespace cloche {
@@ -18,18 +19,12 @@ using namespace std::chrono_literals;
 using testing::HasSubstr;
 using testing_support::Target;
 
-class Conformance : public testing::TestWithParam<Target> {
+class Conformance : public OnBackend {
  protected:
-  void SetUp() override;
-  void TearDown() override;
-
-  const Target& target() const { return GetParam(); }
   SandboxSpec spec() const { return testing_support::spec_for(target()); }
   Backend& backend() { return *backend_; }
 
-  // Runs a coroutine to its end; an exception fails the test.
-  void run(std::function<Task<>()> body);
-  // The same with a fresh sandbox, which is destroyed afterwards.
+  // Runs a coroutine to its end with a fresh sandbox, which is destroyed afterwards.
   void in_sandbox(std::function<Task<>(LiveSandbox&)> body) { in_sandbox(spec(), std::move(body)); }
   void in_sandbox(SandboxSpec spec, std::function<Task<>(LiveSandbox&)> body);
   void in_two_sandboxes(SandboxSpec first, SandboxSpec second, std::function<Task<>(LiveSandbox&, LiveSandbox&)> body);
@@ -37,15 +32,6 @@ class Conformance : public testing::TestWithParam<Target> {
   Task<Result<std::unique_ptr<LiveSandbox>>> create(SandboxSpec spec);
   // Creates a sandbox, passes it to `body` and destroys it.
   Task<> with_sandbox(SandboxSpec spec, std::function<Task<>(LiveSandbox&)> body);
-
-  // The test ends here, counted, when the target does not have what it needs.
-  bool fake_has_no(const char* what);
-
-  asio::io_context io_{1};
-  asio::thread_pool threads_{2};
-  testing_support::Scratch scratch_;
-  InstanceId instance_;
-  std::unique_ptr<Backend> backend_;
 };
 
 // What a program printed and how it ended; an Error fails the test and gives an empty result.

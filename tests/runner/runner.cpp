@@ -4,31 +4,7 @@
 
 #include <filesystem>
 
-#include "core/ids.hpp"
-
 namespace cloche {
-
-void RunnerOn::SetUp() {
-  if (const auto lack = testing_support::lack_of(target())) CLOCHE_CANNOT_TEST(lack->thing, lack->why);
-  const InstanceId instance{"test-" + random_hex(6)};
-  auto made = testing_support::make_backend(target(), io_.get_executor(), threads_, scratch_, instance);
-  ASSERT_TRUE(made) << made.error().message;
-  backend_ = std::move(*made);
-}
-
-void RunnerOn::TearDown() {
-  if (!backend_) return;
-  run([this]() -> Task<> {
-    auto left = co_await backend_->recover(Deadline::after(60s));
-    EXPECT_TRUE(left) << left.error().message;
-    if (!left) co_return;
-    EXPECT_TRUE(left->empty() || HasFailure()) << "a sandbox was left behind";
-    for (auto& enclosure : *left) {
-      auto destroyed = co_await enclosure->destroy(Deadline::after(30s));
-      EXPECT_TRUE(destroyed) << destroyed.error().message;
-    }
-  });
-}
 
 ManagerOptions RunnerOn::options(std::uint32_t size, std::uint32_t limit) const {
   Profile profile;
@@ -51,18 +27,6 @@ ManagerOptions RunnerOn::options(std::uint32_t size, std::uint32_t limit) const 
     options.aliases[name] = "box";
   options.drain_timeout = 10s;
   return options;
-}
-
-void RunnerOn::run(std::function<Task<>()> body) {
-  std::exception_ptr thrown;
-  io_.restart();
-  asio::co_spawn(io_, body, [&](std::exception_ptr error) { thrown = error; });
-  io_.run();
-  try {
-    if (thrown) std::rethrow_exception(thrown);
-  } catch (const std::exception& error) {
-    ADD_FAILURE() << "exception: " << error.what();
-  }
 }
 
 void RunnerOn::in_manager(ManagerOptions options, std::function<Task<>(pool::Manager&)> body) {
@@ -120,12 +84,6 @@ bool RunnerOn::has(const std::string& program) const {
 bool RunnerOn::lacks(const std::string& program) {
   if (has(program)) return false;
   [&] { CLOCHE_CANNOT_TEST(program, "the sandbox's root has no " + program); }();
-  return true;
-}
-
-bool RunnerOn::fake_has_no(const char* what) {
-  if (!target().is_fake()) return false;
-  [&] { CLOCHE_DOES_NOT_APPLY(std::string("the fake backend has no ") + what); }();
   return true;
 }
 

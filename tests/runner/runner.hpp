@@ -13,6 +13,7 @@
 #include "pool/manager.hpp"
 #include "runner/code_runner.hpp"
 #include "support/missing.hpp"
+#include "support/on_backend.hpp"
 #include "support/target.hpp"
 
 namespace cloche {
@@ -21,13 +22,8 @@ using namespace std::chrono_literals;
 using testing::HasSubstr;
 using testing_support::Target;
 
-class RunnerOn : public testing::TestWithParam<Target> {
+class RunnerOn : public OnBackend {
  protected:
-  void SetUp() override;
-  void TearDown() override;
-
-  const Target& target() const { return GetParam(); }
-
   // One pool, called `box`, for every language.
   ManagerOptions options(std::uint32_t size = 1, std::uint32_t limit = 3) const;
 
@@ -38,16 +34,9 @@ class RunnerOn : public testing::TestWithParam<Target> {
   Report judge(Submission submission);
   Report judge(Submission submission, ManagerOptions options);
 
-  void run(std::function<Task<>()> body);
   bool has(const std::string& program) const;
   // Skips the test when the sandbox's root has no such program.
   bool lacks(const std::string& program);
-  bool fake_has_no(const char* what);
-
-  asio::io_context io_{1};
-  asio::thread_pool threads_{2};
-  testing_support::Scratch scratch_;
-  std::unique_ptr<Backend> backend_;
 };
 
 // A case that expects this; nothing is compared where it is not given.

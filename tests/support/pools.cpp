@@ -1,31 +1,8 @@
 #include "support/pools.hpp"
 
-#include "core/ids.hpp"
 #include "support/eventually.hpp"
 
 namespace cloche {
-
-void Pools::SetUp() {
-  if (const auto lack = testing_support::lack_of(target())) CLOCHE_CANNOT_TEST(lack->thing, lack->why);
-  instance_.value = "test-" + random_hex(6);
-  auto made = testing_support::make_backend(target(), io_.get_executor(), threads_, scratch_, instance_);
-  ASSERT_TRUE(made) << made.error().message;
-  backend_ = std::move(*made);
-}
-
-void Pools::TearDown() {
-  if (!backend_) return;
-  run([this]() -> Task<> {
-    auto left = co_await backend_->recover(Deadline::after(60s));
-    EXPECT_TRUE(left) << left.error().message;
-    if (!left) co_return;
-    EXPECT_TRUE(left->empty() || HasFailure()) << "a sandbox was left behind";
-    for (auto& enclosure : *left) {
-      auto destroyed = co_await enclosure->destroy(Deadline::after(30s));
-      EXPECT_TRUE(destroyed) << destroyed.error().message;
-    }
-  });
-}
 
 Profile Pools::profile(std::uint32_t size, std::uint32_t limit) const {
   Profile profile;
@@ -43,18 +20,6 @@ ManagerOptions Pools::with(Profile profile) {
   options.profiles.push_back(std::move(profile));
   options.drain_timeout = 10s;
   return options;
-}
-
-void Pools::run(std::function<Task<>()> body) {
-  std::exception_ptr thrown;
-  io_.restart();
-  asio::co_spawn(io_, body, [&](std::exception_ptr error) { thrown = error; });
-  io_.run();
-  try {
-    if (thrown) std::rethrow_exception(thrown);
-  } catch (const std::exception& error) {
-    ADD_FAILURE() << "exception: " << error.what();
-  }
 }
 
 void Pools::in_manager(ManagerOptions options, std::function<Task<>(pool::Manager&)> body) {
@@ -80,12 +45,6 @@ void Pools::in_manager(ManagerOptions options, std::function<Task<>(pool::Manage
     for (const auto& [name, stats] : manager->stats()) EXPECT_EQ(stats.total, 0u) << name;
     if (thrown) std::rethrow_exception(thrown);
   });
-}
-
-bool Pools::fake_has_no(const char* what) {
-  if (!target().is_fake()) return false;
-  [&] { CLOCHE_DOES_NOT_APPLY(std::string("the fake backend has no ") + what); }();
-  return true;
 }
 
 Task<pool::Lease> lend(pool::Manager& manager, ClaimOptions options) {

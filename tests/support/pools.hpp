@@ -12,6 +12,7 @@
 
 #include "pool/manager.hpp"
 #include "support/missing.hpp"
+#include "support/on_backend.hpp"
 #include "support/target.hpp"
 
 namespace cloche {
@@ -20,28 +21,14 @@ using namespace std::chrono_literals;
 using testing::HasSubstr;
 using testing_support::Target;
 
-class Pools : public testing::TestWithParam<Target> {
+class Pools : public OnBackend {
  protected:
-  void SetUp() override;
-  void TearDown() override;
-
-  const Target& target() const { return GetParam(); }
-
   // One sandbox warm, four at the most, in a pool called `box`.
   Profile profile(std::uint32_t size = 1, std::uint32_t limit = 4) const;
   static ManagerOptions with(Profile profile);
 
   // Starts a manager, runs the body, shuts the manager down.
   void in_manager(ManagerOptions options, std::function<Task<>(pool::Manager&)> body);
-  void run(std::function<Task<>()> body);
-
-  bool fake_has_no(const char* what);
-
-  asio::io_context io_{1};
-  asio::thread_pool threads_{2};
-  testing_support::Scratch scratch_;
-  InstanceId instance_;
-  std::unique_ptr<Backend> backend_;
 };
 
 // A lease of the pool `box`, or a failed test and no lease.
