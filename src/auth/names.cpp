@@ -27,5 +27,6 @@ bool is_valid_name(std::string_view name) {
 
 Status check_tenant(std::string_view name) { return check_name("a tenant name", name); }
 Status check_session_id(std::string_view name) { return check_name("a session id", name); }
+Status check_volume_name(std::string_view name) { return check_name("a volume name", name); }
 
 }  // namespace cloche::auth

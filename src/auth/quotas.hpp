@@ -37,6 +37,8 @@ struct QuotaLimits {
   std::optional<std::uint32_t> egress_connections = 1024;  // of programs, to the outside
   std::optional<std::uint64_t> egress_bytes;               // of these connections, both ways, in a minute
   std::optional<Rate> egress_requests;                     // of programs that the server reads
+  std::optional<std::uint32_t> volumes = 16;               // that exist; counted where they are kept
+  std::optional<std::uint64_t> volume_bytes;               // of all of them, by their sizes
 };
 
 struct QuotaOptions {
@@ -130,6 +132,7 @@ class Quotas {
   QuotaTicket adopt(const AuthorizedTenant& tenant, Quota quota);
 
   TenantUse use_of(std::string_view tenant) const;
+  const QuotaLimits& limits_of(std::string_view tenant) const;
   std::size_t remembered() const { return tenants_.size(); }
 
  private:
@@ -138,7 +141,6 @@ class Quotas {
     std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
   };
 
-  const QuotaLimits& limits_of(std::string_view tenant) const;
   // nullptr when too many tenants are remembered, none of which can be forgotten.
   std::shared_ptr<TenantUse> entry(const std::string& tenant);
   void forget_rested(SteadyTime now);

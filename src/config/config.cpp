@@ -12,6 +12,7 @@
 #include "config/sections/server_section.hpp"
 #include "config/sections/service_sections.hpp"
 #include "config/sections/tenants_section.hpp"
+#include "config/sections/volume_section.hpp"
 #include "egress/policy/choice.hpp"
 #include "sandbox/backend_traits.hpp"
 #include "sandbox/spec.hpp"
@@ -121,7 +122,13 @@ void read_profiles(Section& top, const Environment& environment, Config& config)
   top.sections("profiles", [&](const std::string& name, Section& section) {
     options.profiles.push_back(read_profile(name, section, defaults));
     check_network(section, options.profiles.back(), options.egress);
-    if (auto tenants = read_tenants(section)) config.access.profiles.insert_or_assign(name, std::move(*tenants));
+    auto volumes = read_volumes(section, options.profiles.back().sandbox);
+    if (auto tenants = read_tenants(section)) {
+      config.access.profiles.insert_or_assign(name, std::move(*tenants));
+    } else if (!volumes.empty()) {
+      section.refuse("volumes", "requires `tenants: [NAME, ...]`: who may use the profile, and so read these volumes");
+    }
+    if (!volumes.empty()) config.volumes.insert_or_assign(name, std::move(volumes));
   });
 }
 

@@ -2,15 +2,18 @@
 // key.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cloche/manager_options.hpp"
 #include "config/environment.hpp"
 #include "config/section.hpp"
 #include "config/settings.hpp"
 #include "core/result.hpp"
+#include "sandbox/volume_mount.hpp"
 
 namespace cloche::config {
 
@@ -20,6 +23,8 @@ struct Config {
   SessionSettings sessions;
   AccessSettings access;
   LogSettings log;
+  // Volumes that every sandbox of a profile has, by the profile's name.
+  std::map<std::string, std::vector<VolumeMount>> volumes;
   std::optional<Part> languages;  // what is below `languages:`; see runner/language_registry.hpp
   bool holds_secrets = false;     // the file contains the value of a secret
 };

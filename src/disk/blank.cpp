@@ -19,27 +19,29 @@ namespace {
 // Sizes that are remembered; a configuration has a few.
 constexpr std::size_t most_templates = 16;
 
-// All features are named, so that the configuration of the host's mke2fs is irrelevant. There is no journal: after a
-// crash of the host no sandbox is left. With metadata_csum a file's owner cannot set the generation of its inode, which
-// a reset does not see. There is one inode for each 8 KiB.
-const std::vector<std::string> mke2fs_options = {
-    "-q",
-    "-F",
-    "-t",
-    "ext4",
-    "-b",
-    "4096",
-    "-I",
-    "256",
-    "-i",
-    "8192",
-    "-m",
-    "0",
-    "-O",
-    "none,dir_index,dir_nlink,ext_attr,extent,extra_isize,filetype,flex_bg,huge_file,large_file,metadata_csum,"
-    "sparse_super,64bit",
-    "-E",
-    "lazy_itable_init=1,nodiscard"};
+// The journal is as large as changes to a file system of this size need, in MiB.
+const char* journal_for(Bytes size) {
+  if (size < mib(256)) return "size=4";
+  return size < mib(4096) ? "size=16" : "size=64";
+}
+
+// All features are named, so that the configuration of the host's mke2fs is irrelevant. With metadata_csum a file's
+// owner cannot set the generation of its inode, which a reset does not see. There is one inode for each 8 KiB.
+std::vector<std::string> mke2fs_options(Bytes size, BlankImages::Purpose purpose) {
+  std::string features =
+      "none,dir_index,dir_nlink,ext_attr,extent,extra_isize,filetype,flex_bg,huge_file,large_file,metadata_csum,"
+      "sparse_super,64bit";
+  std::string extended = "lazy_itable_init=1,nodiscard";
+  std::vector<std::string> options = {"-q", "-F", "-t", "ext4", "-b", "4096", "-I", "256", "-i", "8192", "-m", "0"};
+  if (purpose == BlankImages::Purpose::lasting) {
+    const std::string owner = std::to_string(BlankImages::lasting_owner);
+    features += ",has_journal";
+    extended += ",lazy_journal_init=1,root_owner=" + owner + ":" + owner;
+    options.insert(options.end(), {"-J", journal_for(size)});
+  }
+  options.insert(options.end(), {"-O", std::move(features), "-E", std::move(extended)});
+  return options;
+}
 
 Status write_at(int fd, std::int64_t at, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -64,7 +66,7 @@ Result<std::string> read_at(int fd, std::int64_t at, std::int64_t end) {
   return bytes;
 }
 
-Status run_mke2fs(int image, const CancelToken& token) {
+Status run_mke2fs(int image, const std::vector<std::string>& options, const CancelToken& token) {
   const auto program = process::find_program("mke2fs");
   if (!program) {
     return fail(ErrorCode::unsupported, "mke2fs is not installed; run apt-get install e2fsprogs");
@@ -73,7 +75,7 @@ Status run_mke2fs(int image, const CancelToken& token) {
   process::Spec spec;
   spec.program = *program;
   spec.argv = {*program};
-  spec.argv.insert(spec.argv.end(), mke2fs_options.begin(), mke2fs_options.end());
+  spec.argv.insert(spec.argv.end(), options.begin(), options.end());
   spec.argv.emplace_back("/proc/self/fd/0");
   spec.environment = {"PATH=" + std::string(process::system_path), "MKE2FS_CONFIG=/dev/null", "LC_ALL=C"};
   spec.in = image;
@@ -88,8 +90,8 @@ Status run_mke2fs(int image, const CancelToken& token) {
 
 }  // namespace
 
-BlankImages::BlankImages(std::string directory, Allocation allocation)
-    : directory_(std::move(directory)), allocation_(allocation) {}
+BlankImages::BlankImages(std::string directory, Allocation allocation, Purpose purpose)
+    : directory_(std::move(directory)), allocation_(allocation), purpose_(purpose) {}
 
 Result<UniqueFd> BlankImages::open_unnamed(Bytes size) const {
   UniqueFd file(::open(directory_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
@@ -105,7 +107,7 @@ Result<UniqueFd> BlankImages::open_unnamed(Bytes size) const {
 
 Result<BlankImages::Template> BlankImages::format(Bytes size, const CancelToken& token) const {
   CLOCHE_TRY(const UniqueFd image, open_unnamed(size));
-  CLOCHE_CHECK(run_mke2fs(image.get(), token));
+  CLOCHE_CHECK(run_mke2fs(image.get(), mke2fs_options(size, purpose_), token));
   Template pieces;
   for (std::int64_t at = 0;;) {
     at = ::lseek(image.get(), at, SEEK_DATA);

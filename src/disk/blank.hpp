@@ -1,7 +1,8 @@
 // Blank images: files of a fixed size that contain an empty ext4 file system.
 //
-// A file has no name: it goes with the last process or mount that uses it, whatever happens to Cloche. mke2fs runs once
-// for each size; after that an image is a copy of what mke2fs wrote, which is about 100 KiB.
+// A file has no name: it goes with the last process or mount that uses it, whatever happens to Cloche, unless it is
+// given one. mke2fs runs once for each size; after that an image is a copy of what mke2fs wrote, which is about 100
+// KiB.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,14 @@ class BlankImages {
  public:
   enum class Allocation { as_written, at_once };
 
-  BlankImages(std::string directory, Allocation allocation);
+  // What the file system is for.
+  enum class Purpose {
+    scratch,  // it goes with its sandbox, so it has no journal
+    lasting,  // it survives a crash of the host, so it has one; its top directory belongs to lasting_owner
+  };
+  static constexpr unsigned lasting_owner = 1000;
+
+  BlankImages(std::string directory, Allocation allocation, Purpose purpose = Purpose::scratch);
 
   // A new image, open for reading and writing. unsupported if the directory's file system has no files without names,
   // or if mke2fs is missing; limit_reached if the space cannot be allocated.
@@ -41,6 +49,7 @@ class BlankImages {
 
   std::string directory_;
   Allocation allocation_;
+  Purpose purpose_;
   std::mutex mutex_;
   std::map<Bytes, Template> templates_;
 };

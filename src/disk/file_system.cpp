@@ -13,7 +13,7 @@ namespace cloche::disk {
 
 namespace {
 
-Status configure(int context, const LoopDevice& device, Deleted deleted) {
+Status configure(int context, const LoopDevice& device, Deleted deleted, Access access) {
   const auto flag = [context](const char* name) {
     return ::fsconfig(context, FSCONFIG_SET_FLAG, name, nullptr, 0) == 0;
   };
@@ -22,7 +22,7 @@ Status configure(int context, const LoopDevice& device, Deleted deleted) {
   };
   // The inode tables of a new file are zero already. An error of the disk concerns its sandbox alone.
   const bool set = text("source", device.path().c_str()) && flag("noinit_itable") && text("errors", "remount-ro") &&
-                   (deleted == Deleted::kept || flag("discard"));
+                   (deleted == Deleted::kept || flag("discard")) && (access == Access::read_write || flag("ro"));
   if (!set) return fail_errno("prepare to mount an image");
   if (::fsconfig(context, FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) == 0) return {};
   if (errno == ENODEV || errno == EINVAL || errno == EPERM) {
@@ -34,14 +34,16 @@ Status configure(int context, const LoopDevice& device, Deleted deleted) {
 
 }  // namespace
 
-Result<UniqueFd> mount_detached(const LoopDevice& device, Deleted deleted) {
+Result<UniqueFd> mount_detached(const LoopDevice& device, Deleted deleted, Access access) {
   const UniqueFd context(::fsopen("ext4", FSOPEN_CLOEXEC));
   if (!context) {
     const Error error = errno_error("open ext4", errno);
     return fail(ErrorCode::unsupported, error.message + "; disks need ext4 in the kernel and CAP_SYS_ADMIN");
   }
-  CLOCHE_CHECK(configure(context.get(), device, deleted));
-  UniqueFd mount(::fsmount(context.get(), FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV));
+  CLOCHE_CHECK(configure(context.get(), device, deleted, access));
+  const unsigned attributes =
+      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (access == Access::read_only ? MOUNT_ATTR_RDONLY : 0U);
+  UniqueFd mount(::fsmount(context.get(), FSMOUNT_CLOEXEC, attributes));
   if (!mount) return fail_errno("mount an image");
   fault_point<"disk.mounted">();
   return mount;

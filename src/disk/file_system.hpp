@@ -16,7 +16,7 @@ enum class Deleted { returned, kept };
 
 // The mount, without a place: it goes with its descriptor unless it is moved to one. Nothing on it has the effect of a
 // device or of a setuid program. The device may be released afterwards.
-Result<UniqueFd> mount_detached(const LoopDevice& device, Deleted deleted);
+Result<UniqueFd> mount_detached(const LoopDevice& device, Deleted deleted, Access access = Access::read_write);
 
 struct Owner {
   uid_t uid = 0;

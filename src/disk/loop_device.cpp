@@ -23,7 +23,7 @@ std::unexpected<Error> no_loop(const std::string& what) {
 
 }  // namespace
 
-Result<LoopDevice> LoopDevice::attach(int image) {
+Result<LoopDevice> LoopDevice::attach(int image, Access access) {
   const UniqueFd control(::open("/dev/loop-control", O_RDWR | O_CLOEXEC));
   if (!control) return no_loop("open /dev/loop-control");
   // Direct: the pages of a file are in memory once, not twice.
@@ -31,11 +31,13 @@ Result<LoopDevice> LoopDevice::attach(int image) {
   config.fd = static_cast<__u32>(image);
   config.block_size = 4096;
   config.info.lo_flags = LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO;
+  if (access == Access::read_only) config.info.lo_flags |= LO_FLAGS_READ_ONLY;
+  const int mode = access == Access::read_only ? O_RDONLY : O_RDWR;
   for (int attempt = 0; attempt < most_attempts; ++attempt) {
     const int number = ::ioctl(control.get(), LOOP_CTL_GET_FREE);
     if (number < 0) return no_loop("find a free loop device");
     std::string path = "/dev/loop" + std::to_string(number);
-    UniqueFd device(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    UniqueFd device(::open(path.c_str(), mode | O_CLOEXEC));
     if (!device && errno != ENXIO) return no_loop("open " + path);
     if (!device) continue;
     if (::ioctl(device.get(), LOOP_CONFIGURE, &config) == 0) {

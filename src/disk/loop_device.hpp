@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "cloche/spec.hpp"
 #include "core/result.hpp"
 #include "core/unique_fd.hpp"
 
@@ -10,9 +11,10 @@ namespace cloche::disk {
 
 class LoopDevice {
  public:
-  // Attaches the image to a free device. The kernel detaches it with its last user: this object or a mount.
+  // Attaches the image to a free device. The kernel detaches it with its last user: this object or a mount. Until then
+  // the device keeps the open file, so that a lock (flock) of it is held that long, too.
   // unsupported, with what to do, if the host has no loop devices.
-  static Result<LoopDevice> attach(int image);
+  static Result<LoopDevice> attach(int image, Access access = Access::read_write);
 
   const std::string& path() const { return path_; }
 

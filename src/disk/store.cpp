@@ -24,10 +24,20 @@ DiskOptions with_directory(DiskOptions options, const std::string& state_dir) {
   return options;
 }
 
-DiskStore::DiskStore(DiskOptions options)
+Result<Ledger::Room> room_in(const std::string& directory, Bytes max_total) {
+  struct statvfs about{};
+  if (::statvfs(directory.c_str(), &about) != 0) return fail_errno("inspect the file system of " + directory);
+  const Bytes whole{static_cast<std::uint64_t>(about.f_blocks) * about.f_frsize};
+  const Bytes available{static_cast<std::uint64_t>(about.f_bavail) * about.f_frsize};
+  const Bytes half{whole.count / 2};
+  return Ledger::Room{max_total.count > 0 ? max_total : half, available};
+}
+
+DiskStore::DiskStore(DiskOptions options, std::shared_ptr<Ledger> ledger)
     : options_(std::move(options)),
       images_(options_.dir,
-              options_.preallocate ? BlankImages::Allocation::at_once : BlankImages::Allocation::as_written) {}
+              options_.preallocate ? BlankImages::Allocation::at_once : BlankImages::Allocation::as_written),
+      ledger_(std::move(ledger)) {}
 
 Status DiskStore::make_directory() const {
   if (::mkdir(options_.dir.c_str(), 0700) == 0 || errno == EEXIST) return {};
@@ -36,12 +46,7 @@ Status DiskStore::make_directory() const {
 
 Result<Ledger::Room> DiskStore::room() const {
   CLOCHE_CHECK(make_directory());
-  struct statvfs about{};
-  if (::statvfs(options_.dir.c_str(), &about) != 0) return fail_errno("inspect the file system of " + options_.dir);
-  const Bytes whole{static_cast<std::uint64_t>(about.f_blocks) * about.f_frsize};
-  const Bytes available{static_cast<std::uint64_t>(about.f_bavail) * about.f_frsize};
-  const Bytes half{whole.count / 2};
-  return Ledger::Room{options_.max_total.count > 0 ? options_.max_total : half, available};
+  return room_in(options_.dir, options_.max_total);
 }
 
 Result<UniqueFd> DiskStore::make_any(Bytes size, Owner owner, const CancelToken& token) {
@@ -63,7 +68,7 @@ Result<UniqueFd> DiskStore::make(const std::string& id, Bytes size, Owner owner,
                                                  to_string(size));
   }
   CLOCHE_TRY(const Ledger::Room there, room());
-  CLOCHE_CHECK(ledger_.promise(id, size, there));
+  CLOCHE_CHECK(ledger_->promise(id, size, there));
   auto made = make_any(size, owner, token);
   if (!made) return fail(std::move(made).error().at("create a disk"));
   return made;

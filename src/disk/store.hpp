@@ -7,6 +7,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -29,22 +30,25 @@ inline constexpr Bytes least_size = least_disk;
 // The options with a directory: `disks` in the state directory if they name none.
 DiskOptions with_directory(DiskOptions options, const std::string& state_dir);
 
+// What the file system of a directory has for disks. `max_total` is that of DiskOptions.
+Result<Ledger::Room> room_in(const std::string& directory, Bytes max_total);
+
 // The directories of a disk.
 inline constexpr const char* work_directory = "work";
 inline constexpr const char* home_directory = "home";
 
 class DiskStore {
  public:
-  // `options.dir` is not empty.
-  explicit DiskStore(DiskOptions options);
+  // `options.dir` is not empty. The ledger may be shared with others that need the host's disk.
+  explicit DiskStore(DiskOptions options, std::shared_ptr<Ledger> ledger = std::make_shared<Ledger>());
 
   // A detached mount with the two directories. It counts as the disk of this id until release(), also if this fails.
   // invalid_argument if the size is out of range, limit_reached if there is no room, unsupported if this host cannot
   // have disks.
   Result<UniqueFd> make(const std::string& id, Bytes size, Owner owner, const CancelToken& token);
   // A disk that an earlier process made.
-  void note(const std::string& id, Bytes size) { ledger_.note(id, size); }
-  void release(const std::string& id) { ledger_.release(id); }
+  void note(const std::string& id, Bytes size) { ledger_->note(id, size); }
+  void release(const std::string& id) { ledger_->release(id); }
 
   // Makes a small disk, writes to it and drops it. The result is remembered: a success for good, a failure for minutes.
   Status probe(const CancelToken& token);
@@ -52,7 +56,7 @@ class DiskStore {
   Status probe_again(const CancelToken& token);
 
   Result<Ledger::Room> room() const;
-  Bytes promised() const { return ledger_.promised(); }
+  Bytes promised() const { return ledger_->promised(); }
   const DiskOptions& options() const { return options_; }
 
  private:
@@ -62,7 +66,7 @@ class DiskStore {
 
   DiskOptions options_;
   BlankImages images_;
-  Ledger ledger_;
+  std::shared_ptr<Ledger> ledger_;
 
   std::mutex probing_;
   struct Probed {

@@ -16,6 +16,7 @@ struct BackendParts {
   const EngineOptions& options;
   const InstanceId& instance;
   std::string agent_path;
+  std::shared_ptr<disk::Ledger> ledger;
 };
 
 Result<std::unique_ptr<Backend>> make_oci(BackendParts parts) {
@@ -26,6 +27,7 @@ Result<std::unique_ptr<Backend>> make_oci(BackendParts parts) {
   oci.agent_path = std::move(parts.agent_path);
   oci.runtime_paths = parts.options.runtimes;
   oci.disk = parts.options.disk;
+  oci.ledger = std::move(parts.ledger);
   return create_oci_backend(std::move(parts.executor), parts.threads, std::move(oci));
 }
 
@@ -49,11 +51,12 @@ constexpr BackendMaker makers[] = {{BackendKind::oci, &make_oci}, {BackendKind::
 }  // namespace
 
 Result<std::unique_ptr<Backend>> make_backend(Executor executor, asio::thread_pool& threads,
-                                              const EngineOptions& options, const InstanceId& instance) {
+                                              const EngineOptions& options, const InstanceId& instance,
+                                              std::shared_ptr<disk::Ledger> ledger) {
   const auto* maker = std::ranges::find(makers, options.backend, &BackendMaker::kind);
   if (maker == std::end(makers)) return fail(ErrorCode::unsupported, "this program was built without this backend");
   CLOCHE_TRY(std::string agent_path, place_agent(options.state_dir));
-  return maker->make({std::move(executor), threads, options, instance, std::move(agent_path)});
+  return maker->make({std::move(executor), threads, options, instance, std::move(agent_path), std::move(ledger)});
 }
 
 unsigned blocking_threads(const ManagerOptions& options) {

@@ -7,12 +7,15 @@
 
 #include "cloche/engine_options.hpp"
 #include "cloche/manager_options.hpp"
+#include "disk/ledger.hpp"
 #include "sandbox/backend.hpp"
 
 namespace cloche {
 
+// `ledger`: shared with others that need the host's disk; none: the backend has its own.
 Result<std::unique_ptr<Backend>> make_backend(Executor executor, asio::thread_pool& threads,
-                                              const EngineOptions& options, const InstanceId& instance);
+                                              const EngineOptions& options, const InstanceId& instance,
+                                              std::shared_ptr<disk::Ledger> ledger = nullptr);
 
 // How many threads a backend needs that blocks: one for each sandbox that the manager's gates let be made or removed at
 // a time, and some for the rest, so that a slow image or a sandbox that resists holds up nothing else.

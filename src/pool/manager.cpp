@@ -93,9 +93,9 @@ Manager::Manager(Executor executor, Backend& backend, std::unique_ptr<Journal> j
 
 void Manager::make_pools() {
   for (const Profile& profile : options_.profiles) {
-    Surroundings surroundings{executor_,       backend_, *journal_, secrets_,        tenancy_.access,
-                              *outlets_,       making_,  removing_, removing_again_, options_.name_prefix,
-                              options_.callers};
+    Surroundings surroundings{executor_,        backend_,        *journal_, secrets_,        tenancy_.access,
+                              *outlets_,        making_,         removing_, removing_again_, options_.name_prefix,
+                              options_.callers, tenancy_.volumes};
     pools_[profile.name] = std::make_shared<WarmPool>(std::move(surroundings), profile);
   }
 }

@@ -7,8 +7,16 @@
 
 #include "auth/access_table.hpp"
 #include "pool/outlets.hpp"
+#include "volume/volumes.hpp"
 
 namespace cloche::pool {
+
+// Where volumes come from. Without any, a claim that wants one fails.
+struct VolumeSource {
+  volume::Volumes* volumes = nullptr;  // outlives the manager
+  // Volumes that every lease of a profile has, by the profile's name.
+  std::map<std::string, std::vector<VolumeMount>> of_profiles;
+};
 
 struct Tenancy {
   auth::AccessTable access;
@@ -16,9 +24,10 @@ struct Tenancy {
   // use it, so that a closed profile cannot be distinguished from a missing one.
   std::map<std::string, std::vector<std::string>> fallbacks;
   MeterFactory meters;  // of connections to the outside
+  VolumeSource volumes;
 
   // For a program that embeds the library: its own claims are trusted.
-  static Tenancy of_trusted_callers() { return {auth::AccessTable::of_trusted_callers(), {}, {}}; }
+  static Tenancy of_trusted_callers() { return {auth::AccessTable::of_trusted_callers(), {}, {}, {}}; }
 };
 
 }  // namespace cloche::pool

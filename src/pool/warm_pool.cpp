@@ -13,6 +13,7 @@
 #include "pool/fingerprint.hpp"
 #include "pool/making.hpp"
 #include "sandbox/exec_spec.hpp"
+#include "sandbox/volume_targets.hpp"
 
 namespace cloche::pool {
 
@@ -128,6 +129,9 @@ Task<Result<Lease>> WarmPool::adopt_held(std::unique_ptr<Enclosure> enclosure, J
   rooms_[slot].name = entry.name;
   rooms_[slot].limits_bound = true;  // they may have been
   rooms_[slot].holder = entry.holder;
+  if (volume::Volumes* volumes = surroundings_.volumes.volumes) {
+    rooms_[slot].volumes = volumes->adopt((*taken)->volumes());
+  }
   settle_in(slot, std::move(*taken));
   Binding binding;
   binding.work_dir = profile_.sandbox.work_dir;
@@ -135,23 +139,27 @@ Task<Result<Lease>> WarmPool::adopt_held(std::unique_ptr<Enclosure> enclosure, J
 }
 
 Task<Result<Lease>> WarmPool::claim(ClaimOptions options, Deadline deadline) {
-  return claim_for(std::move(options), "", deadline);
+  return claim_for(std::move(options), "", deadline, {});
 }
 
-Task<Result<Lease>> WarmPool::claim_lasting(ClaimOptions options, std::string holder, Deadline deadline) {
-  return claim_for(std::move(options), std::move(holder), deadline);
+Task<Result<Lease>> WarmPool::claim_lasting(ClaimOptions options, std::string holder, Deadline deadline,
+                                            std::vector<VolumeMount> volumes) {
+  return claim_for(std::move(options), std::move(holder), deadline, std::move(volumes));
 }
 
-Task<Result<Lease>> WarmPool::claim_for(ClaimOptions options, std::string holder, Deadline deadline) {
+Task<Result<Lease>> WarmPool::claim_for(ClaimOptions options, std::string holder, Deadline deadline,
+                                        std::vector<VolumeMount> volumes) {
   const auto self = shared_from_this();
-  auto work = [&] { return claim_unguarded(std::move(options), std::move(holder), deadline); };
+  auto work = [&] { return claim_unguarded(std::move(options), std::move(holder), deadline, std::move(volumes)); };
   auto claimed = co_await guarded("pool " + profile_.name + ": claim", std::move(work));
   co_return claimed;
 }
 
-Task<Result<Lease>> WarmPool::claim_unguarded(ClaimOptions options, std::string holder, Deadline deadline) {
+Task<Result<Lease>> WarmPool::claim_unguarded(ClaimOptions options, std::string holder, Deadline deadline,
+                                              std::vector<VolumeMount> volumes) {
   const Time began = now();
   CLOCHE_CO_TRY(Binding binding, binding_of(options));
+  CLOCHE_CO_TRY(volumes, all_volumes(std::move(volumes)));
   CLOCHE_CO_CHECK(fallible_point<"pool.claim.before">());
   const auto term = holder.empty() ? Policy::Term::bounded : Policy::Term::lasting;
   const Deadline wait_until =
@@ -167,10 +175,12 @@ Task<Result<Lease>> WarmPool::claim_unguarded(ClaimOptions options, std::string 
     Lease lease(weak_from_this(), slot, id, rooms_.at(slot).sandbox, binding);
     CLOCHE_CO_CHECK(fallible_point<"pool.claim.served">());
     const bool alive = co_await answers(slot, term);
-    const auto room = rooms_.find(slot);  // it may have been removed meanwhile
     // Given back, it must become clean soon or it is removed. Meanwhile the caller gets another one.
-    if (!alive || room == rooms_.end()) continue;
-    auto bound = co_await bind(room->second, binding, std::move(options), deadline);
+    if (!alive || !rooms_.contains(slot)) continue;
+    std::vector<VolumeMount> wanted = volumes;
+    auto bound = co_await attach_volumes(slot, id, std::move(wanted), deadline);
+    if (bound && !policy_.is_lent_to(slot, id)) bound = fail(ErrorCode::sandbox_lost, "the sandbox was released");
+    if (bound) bound = co_await bind(rooms_.at(slot), binding, std::move(options), deadline);
     if (bound && binding.network.network != Network::none) {
       bound = co_await set_network(slot, id, binding.network, deadline);
     }
@@ -209,7 +219,32 @@ Error WarmPool::refusal_of_binding(Error error) const {
   return error;
 }
 
+Result<std::vector<VolumeMount>> WarmPool::all_volumes(std::vector<VolumeMount> claimed) const {
+  const auto& of_profiles = surroundings_.volumes.of_profiles;
+  if (const auto found = of_profiles.find(profile_.name); found != of_profiles.end()) {
+    claimed.insert(claimed.end(), found->second.begin(), found->second.end());
+  }
+  CLOCHE_CHECK(settle_volume_targets(claimed, profile_.sandbox));
+  return claimed;
+}
+
+Task<Status> WarmPool::attach_volumes(SlotId slot, ClaimId claim, std::vector<VolumeMount> volumes, Deadline deadline) {
+  if (volumes.empty()) co_return Status{};
+  if (surroundings_.volumes.volumes == nullptr) co_return fail(ErrorCode::unsupported, "there are no volumes here");
+  auto prepared = co_await surroundings_.volumes.volumes->prepare(std::move(volumes), deadline);
+  if (!prepared) co_return fail(std::move(prepared).error());
+  if (!policy_.is_lent_to(slot, claim)) co_return fail(ErrorCode::sandbox_lost, "the sandbox was released");
+  Room& room = rooms_.at(slot);
+  const auto sandbox = room.sandbox;
+  // From now on it is not used again; see give_back().
+  room.volumes = std::move(prepared->uses);
+  co_return co_await sandbox->attach(std::move(prepared->mounted), deadline);
+}
+
 bool WarmPool::give_back(SlotId slot, ClaimId claim) {
+  if (const auto room = rooms_.find(slot); room != rooms_.end() && !room->second.volumes.empty()) {
+    return destroy(slot, claim);
+  }
   const bool had_it = policy_.give_back(slot, claim, now());
   act();
   went_.notify();
@@ -218,6 +253,8 @@ bool WarmPool::give_back(SlotId slot, ClaimId claim) {
 
 bool WarmPool::destroy(SlotId slot, ClaimId claim) {
   const bool had_it = policy_.destroy(slot, claim, now());
+  // The next user waits for the kernel alone, which keeps each volume until the sandbox is gone.
+  if (const auto room = rooms_.find(slot); had_it && room != rooms_.end()) room->second.volumes.clear();
   act();
   went_.notify();
   return had_it;

@@ -17,6 +17,7 @@
 #include "pool/outlets.hpp"
 #include "pool/policy.hpp"
 #include "pool/secrets.hpp"
+#include "pool/tenancy.hpp"
 
 namespace cloche::pool {
 
@@ -33,6 +34,7 @@ struct Surroundings {
   Gate& removing_again;  // for those that have resisted: they do not hold up the others
   std::string name_prefix;
   Callers callers;
+  const VolumeSource& volumes;
 };
 
 class WarmPool : public std::enable_shared_from_this<WarmPool> {
@@ -52,8 +54,10 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
   // If all are leased, it fails as the options say: limit_reached or timeout, with the pool's figures; unavailable
   // after shutdown has begun; otherwise with the error of creating or binding.
   Task<Result<Lease>> claim(ClaimOptions options, Deadline deadline = Deadline::never());
-  // A lease that ends only when it is given back, and is handed to `holder` again after a crash of this process.
-  Task<Result<Lease>> claim_lasting(ClaimOptions options, std::string holder, Deadline deadline = Deadline::never());
+  // A lease that ends only when it is given back, and is handed to `holder` again after a crash of this process. Its
+  // sandbox has these volumes in addition to those of the profile, and is not used again.
+  Task<Result<Lease>> claim_lasting(ClaimOptions options, std::string holder, Deadline deadline = Deadline::never(),
+                                    std::vector<VolumeMount> volumes = {});
   // What these options would bind. not_found if the tenant may not use the profile or one of the secrets.
   Result<Binding> binding_of(const ClaimOptions& options) const;
 
@@ -91,6 +95,7 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
     std::string holder;                    // of the lease; empty: none in particular
     std::shared_ptr<Outlet> outlet;        // of the lease, if it has a network
     std::shared_ptr<egress::Books> books;  // of the lease, if it ever had one
+    std::vector<volume::Use> volumes;      // of the lease
     Time looked_at;
     bool limits_bound = false;
     bool being_looked_at = false;
@@ -128,8 +133,13 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
   Task<Result<SlotId>> wait_for_turn(ClaimId id, const ClaimOptions& options, const std::string& holder,
                                      Deadline deadline);
   Task<Status> bind(Room& room, const Binding& binding, ClaimOptions options, Deadline deadline);
-  Task<Result<Lease>> claim_for(ClaimOptions options, std::string holder, Deadline deadline);
-  Task<Result<Lease>> claim_unguarded(ClaimOptions options, std::string holder, Deadline deadline);
+  Task<Result<Lease>> claim_for(ClaimOptions options, std::string holder, Deadline deadline,
+                                std::vector<VolumeMount> volumes);
+  Task<Result<Lease>> claim_unguarded(ClaimOptions options, std::string holder, Deadline deadline,
+                                      std::vector<VolumeMount> volumes);
+  // Those of a claim and those of the profile, each with its place.
+  Result<std::vector<VolumeMount>> all_volumes(std::vector<VolumeMount> claimed) const;
+  Task<Status> attach_volumes(SlotId slot, ClaimId claim, std::vector<VolumeMount> volumes, Deadline deadline);
   Error refusal_of_binding(Error error) const;
   void settle_in(SlotId slot, std::shared_ptr<LiveSandbox> sandbox);
   void on_death(SlotId slot);

@@ -18,6 +18,7 @@
 #include "sandbox/memory_guard.hpp"
 #include "sandbox/spec.hpp"
 #include "sandbox/unremoved.hpp"
+#include "sandbox/volume_mount.hpp"
 
 namespace cloche {
 
@@ -45,6 +46,14 @@ class Enclosure {
 
   // After a reset that the agent calls clean: what only the outside can see of it, such as a GPU that is still open.
   virtual Task<Status> check_reset() { co_return Status{}; }
+
+  // Adds volumes to a living sandbox in which no program runs; their targets outside of /volumes exist. Once. After an
+  // error the sandbox is not to be used. unsupported, with what to do, where that is impossible.
+  virtual Task<Status> attach(std::vector<MountedVolume>) {
+    co_return fail(ErrorCode::unsupported, "this backend has no volumes; use a profile of the backend oci");
+  }
+  // Those that it has, or may have: what an earlier process added is known, too.
+  virtual std::vector<VolumeMount> volumes() const { return {}; }
 
   // Changes memory, cpus and pids of a living sandbox, all or none.
   virtual Task<Status> set_limits(const Limits& limits) = 0;

@@ -232,7 +232,23 @@ Task<Status> LiveSandbox::start_zygote(std::string name, std::string interpreter
   co_return Status{};
 }
 
+Task<Status> LiveSandbox::attach(std::vector<MountedVolume> volumes, Deadline deadline) {
+  Files made = files();
+  for (const MountedVolume& each : volumes) {
+    const std::string& target = each.volume.target;
+    if (target.starts_with(std::string(volumes_directory) + "/")) continue;
+    FilePath place(target);
+    const DirectoryOptions how;
+    auto directory = co_await made.make_directory(std::move(place), how, deadline);
+    if (!directory) co_return fail(std::move(directory).error().at("make the target of a volume"));
+  }
+  co_return co_await enclosure_->attach(std::move(volumes));
+}
+
 Task<Result<ResetReport>> LiveSandbox::reset(Deadline deadline) {
+  if (!enclosure_->volumes().empty()) {
+    co_return fail(ErrorCode::unsupported, "reset sandbox: it has volumes, and can only be destroyed");
+  }
   const std::string request = wire::encode(wire::ResetRequest{});
   auto stream = link_->open(request);
   if (!stream) co_return fail(std::move(stream).error());

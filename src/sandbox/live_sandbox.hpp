@@ -92,7 +92,12 @@ class LiveSandbox {
   Task<Status> start_zygote(std::string name, std::string interpreter, std::vector<std::string> imports,
                             std::string harness, Deadline deadline);
 
-  // Makes it as good as new. An error means that it is not, and the sandbox must be destroyed.
+  // Adds volumes, before the first program. Their targets are made. After an error the sandbox is not to be used.
+  Task<Status> attach(std::vector<MountedVolume> volumes, Deadline deadline);
+  std::vector<VolumeMount> volumes() const { return enclosure_->volumes(); }
+
+  // Makes it as good as new. An error means that it is not, and the sandbox must be destroyed. One with volumes is
+  // never reset: that would delete their files.
   Task<Result<ResetReport>> reset(Deadline deadline);
 
   // Memory, cpus, pids and what is asked of each program; the sizes of its directories are fixed.

@@ -21,12 +21,14 @@
 #include "api/sessions/egress_routes.hpp"
 #include "api/sessions/routes.hpp"
 #include "api/terminal/routes.hpp"
+#include "api/volumes/routes.hpp"
 #include "core/async/guarded.hpp"
 #include "core/async/loop_lag.hpp"
 #include "core/fault_point.hpp"
 #include "core/log.hpp"
 #include "host/backends.hpp"
 #include "language/default_profiles.hpp"
+#include "sandbox/backend_traits.hpp"
 #include "server/egress_meter.hpp"
 #include "server/listen.hpp"
 #include "server/owners.hpp"
@@ -153,6 +155,15 @@ session::StoreOptions store_options(const config::SessionSettings& settings, con
   return options;
 }
 
+Result<std::unique_ptr<volume::Volumes>> open_volumes(const InstanceDir& instance, const EngineOptions& engine,
+                                                      std::shared_ptr<disk::Ledger> ledger) {
+  using Support = volume::Volumes::Support;
+  auto store = std::make_unique<volume::VolumeStore>(instance.volumes(), engine.disk, std::move(ledger));
+  CLOCHE_CHECK(store->open());
+  const Support support = traits_of(engine.backend).has_disks ? Support::available : Support::unavailable;
+  return std::make_unique<volume::Volumes>(std::move(store), support);
+}
+
 // Languages by the names we have for them, so that callers cannot make up labels.
 session::RunMeter meter_into(metrics::Metrics& metrics, const LanguageRegistry& languages) {
   return [&metrics, &languages](const session::RunEnded& run) {
@@ -210,7 +221,10 @@ Result<std::unique_ptr<Service>> Service::create(Executor executor, ServiceOptio
   settle_session_workspace(manager.profiles, options.config.sessions, session_origin, manager.engine);
   const InstanceId& instance = service->instance_->id();
   CLOCHE_TRY(auto journal, pool::Journal::open(service->instance_->journal(), instance.value));
-  CLOCHE_TRY(service->backend_, make_backend(executor, service->threads_, manager.engine, instance));
+  const auto ledger = std::make_shared<disk::Ledger>();
+  CLOCHE_TRY(service->volumes_, open_volumes(*service->instance_, manager.engine, ledger));
+  tenancy.volumes = {service->volumes_.get(), options.config.volumes};
+  CLOCHE_TRY(service->backend_, make_backend(executor, service->threads_, manager.engine, instance, ledger));
   CLOCHE_TRY(service->pools_, pool::Manager::create(executor, *service->backend_, std::move(journal),
                                                     std::move(manager), std::move(tenancy)));
   service->runner_ = std::make_unique<runner::CodeRunner>(executor, *service->pools_, std::move(languages));
@@ -251,6 +265,7 @@ http::Handler Service::routes(api::TerminalRules terminals) {
   api::CallRouter calls;
   api::add_session_routes(calls, *sessions_);
   api::add_egress_routes(calls, *sessions_);
+  api::add_volume_routes(calls, *volumes_, *quotas_);
   api::add_run_routes(calls, *sessions_, runner_->languages(), pools_->access(), *quotas_);
   api::add_context_routes(calls, *sessions_);
   api::add_file_routes(calls, *sessions_);

@@ -19,6 +19,7 @@
 #include "pool/manager.hpp"
 #include "runner/code_runner.hpp"
 #include "session/store.hpp"
+#include "volume/volumes.hpp"
 
 namespace cloche::server {
 
@@ -72,6 +73,7 @@ class Service {
   asio::thread_pool threads_;       // what blocks: making and removing sandboxes
   asio::thread_pool body_threads_;  // read and write large bodies, behind everything else
   std::unique_ptr<InstanceDir> instance_;
+  std::unique_ptr<volume::Volumes> volumes_;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<pool::Manager> pools_;
   std::unique_ptr<runner::CodeRunner> runner_;

@@ -46,6 +46,15 @@ class RecordFileTest : public testing::Test {
   std::string directory_;
 };
 
+TEST_F(RecordFileTest, Volumes_AreKept) {
+  SessionOptions options;
+  options.volumes = {{"tenant", "data", "/volumes/data", Access::read_write}, {"tenant", "sets", ""}};
+  const auto read = read_options(write_options(options));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->volumes, options.volumes);
+  EXPECT_TRUE(read_options(write_options({}))->volumes.empty());
+}
+
 TEST_F(RecordFileTest, RecordThatCannotBeRead_IsLostAloneAndKeptAside) {
   {
     const auto file = open();

@@ -19,6 +19,21 @@ void put(json::object& object, const char* name, const std::optional<Bytes>& val
   if (value) object[name] = value->count;
 }
 
+json::object to_json(const VolumeMount& volume) {
+  return {{"tenant", volume.tenant},
+          {"name", volume.name},
+          {"target", volume.target},
+          {"read_only", volume.access == Access::read_only}};
+}
+
+VolumeMount volume_of(const json::object& object) {
+  const auto text = [&](const char* name) { return json::value_to<std::string>(object.at(name)); };
+  return {.tenant = text("tenant"),
+          .name = text("name"),
+          .target = text("target"),
+          .access = object.at("read_only").as_bool() ? Access::read_only : Access::read_write};
+}
+
 SessionOptions options_of(const json::object& object) {
   SessionOptions options;
   options.profile = json::value_to<std::string>(object.at("profile"));
@@ -41,6 +56,9 @@ SessionOptions options_of(const json::object& object) {
     if (!read) throw std::invalid_argument(read.error().message);
     options.network = std::move(*read);
   }
+  if (const json::value* volumes = object.if_contains("volumes")) {
+    for (const json::value& each : volumes->as_array()) options.volumes.push_back(volume_of(each.as_object()));
+  }
   return options;
 }
 
@@ -58,6 +76,11 @@ std::string write_options(const SessionOptions& options) {
   put(object, "cpus", options.limits.cpus);
   if (options.idle_timeout) object["idle_timeout"] = options.idle_timeout->count();
   if (options.network) object["network"] = to_json(*options.network);
+  if (!options.volumes.empty()) {
+    json::array volumes;
+    for (const VolumeMount& each : options.volumes) volumes.push_back(to_json(each));
+    object["volumes"] = std::move(volumes);
+  }
   return json::serialize(object);
 }
 

@@ -44,6 +44,7 @@ SessionInfo Session::info() const {
   } else if (profile_) {
     info.network.mode = profile_->network.mode;
   }
+  info.volumes = lease_ ? lease_->volumes() : options_.volumes;
   if (lease_) info.sandbox = lease_->id().value;
   return info;
 }

@@ -35,6 +35,7 @@ struct SessionOptions {
   LimitOverrides limits;
   std::optional<std::chrono::seconds> idle_timeout;  // instead of the store's
   std::optional<NetworkPolicy> network;              // instead of the profile's
+  std::vector<VolumeMount> volumes;                  // of its tenant, in addition to the profile's
 };
 
 enum class SessionState {
@@ -65,6 +66,7 @@ struct SessionInfo {
   std::chrono::seconds idle_timeout{};
   std::uint32_t calls = 0;  // under way
   NetworkPolicy network;    // its own; of the profile's the mode alone
+  std::vector<VolumeMount> volumes;
   std::string sandbox;
 };
 

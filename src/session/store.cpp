@@ -287,6 +287,7 @@ Task<Result<std::shared_ptr<Session>>> SessionStore::make(auth::AuthorizedTenant
   auto ticket = quotas_.open_session(tenant);
   if (!ticket) co_return fail(static_cast<Error>(ticket.error()));
 
+  for (VolumeMount& each : options.volumes) each.tenant = key.tenant;
   Record record;
   record.key = key;
   record.options = std::move(options);
@@ -295,7 +296,8 @@ Task<Result<std::shared_ptr<Session>>> SessionStore::make(auth::AuthorizedTenant
   CLOCHE_CO_CHECK(records_->begin(record));
   fault_point<"session.make.recorded">();
   ClaimOptions claim = claim_for(key, record.options);
-  auto lease = co_await pool->claim_lasting(std::move(claim), holder_of(key), deadline);
+  std::vector<VolumeMount> volumes = record.options.volumes;
+  auto lease = co_await pool->claim_lasting(std::move(claim), holder_of(key), deadline, std::move(volumes));
   if (!lease) co_return fail(std::move(lease).error());
   fault_point<"session.make.claimed">();
   if (closed_) co_return fail(ErrorCode::unavailable, "the server is shutting down");

@@ -1,5 +1,6 @@
 #include "api/sessions/bodies.hpp"
 
+#include "api/volumes/bodies.hpp"
 #include "core/bytes.hpp"
 #include "core/utc_time.hpp"
 #include "json/json_object.hpp"
@@ -77,6 +78,7 @@ Result<NewSession> read_new_session(const json::value& body) {
   if (const json::value* network = object.find("network")) {
     CLOCHE_TRY(wanted.options.network, session::read_network(*network, "network"));
   }
+  CLOCHE_TRY(wanted.options.volumes, read_volume_mounts(object));
   CLOCHE_CHECK(object.finish());
   return wanted;
 }
@@ -102,6 +104,7 @@ json::object to_json(const session::SessionInfo& info) {
   body["idle_timeout"] = info.idle_timeout.count();
   body["calls"] = info.calls;
   body["network"] = session::to_json(info.network);
+  body["volumes"] = volume_mounts_json(info.volumes);
   if (!info.sandbox.empty()) body["sandbox"] = info.sandbox;
   return body;
 }

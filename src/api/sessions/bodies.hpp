@@ -16,7 +16,7 @@ struct NewSession {
 };
 
 // {"tenant_id", "session_id", "profile", "env": {}, "secrets": [], "limits": {"memory", "cpus", "pids", "file_size",
-//  "open_files"}, "idle_timeout", "network"}. Sizes are bytes, or text such as "512m".
+//  "open_files"}, "idle_timeout", "network", "volumes": []}. Sizes are bytes, or text such as "512m".
 Result<NewSession> read_new_session(const boost::json::value& body);
 
 // {"network": ...}; none, or null: the profile's.

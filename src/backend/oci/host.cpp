@@ -26,7 +26,8 @@ Host::Host(OciOptions options)
       agent_(options_.state_dir + "/agent", options_.agent_path),
       runtimes_(options_.runtime_paths),
       boot_(boot_id().value_or("")),
-      disks_(disk::with_directory(options_.disk, options_.state_dir)) {}
+      disks_(disk::with_directory(options_.disk, options_.state_dir),
+             options_.ledger ? options_.ledger : std::make_shared<disk::Ledger>()) {}
 
 SandboxFiles Host::files_of(const std::string& id) const {
   SandboxFiles files;

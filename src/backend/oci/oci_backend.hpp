@@ -9,6 +9,7 @@
 
 #include "cloche/engine_options.hpp"
 #include "core/async/task.hpp"
+#include "disk/ledger.hpp"
 #include "gpu/places.hpp"
 #include "sandbox/backend.hpp"
 
@@ -24,6 +25,7 @@ struct OciOptions {
   std::string agent_path;                            // the static agent program
   std::map<std::string, std::string> runtime_paths;  // by name; a name of no known kind adds a runtime
   DiskOptions disk;                                  // without a directory: `disks` in state_dir
+  std::shared_ptr<disk::Ledger> ledger;              // shared with others that need the host's disk; none: its own
 };
 
 // invalid_argument for options that make no sense. What this host lacks is said by create() and by examine().

@@ -1,6 +1,8 @@
 #include "backend/oci/oci_enclosure.hpp"
 
+#include "backend/oci/root/volumes.hpp"
 #include "backend/oci/uncancelled.hpp"
+#include "core/fault_point.hpp"
 
 namespace cloche::oci {
 
@@ -40,6 +42,27 @@ class OciEnclosure final : public Enclosure {
     Status proved = co_await run_blocking_to_the_end(pool_, std::move(work));
     co_return proved;
   }
+
+  Task<Status> attach(std::vector<MountedVolume> volumes) override {
+    if (destroyed_) co_return fail(gone());
+    if (kernel() == Kernel::own) {
+      co_return fail(ErrorCode::unsupported,
+                     "the runtime " + record_.runtime + " cannot have volumes; use a profile with crun or runc");
+    }
+    // From now on it may have them, whatever happens.
+    for (const MountedVolume& each : volumes) record_.volumes.push_back(each.volume);
+    auto work = [host = host_, record = record_, volumes = std::move(volumes)]() -> Status {
+      CLOCHE_CHECK(write_record(host->files_of(record.id.value).record, record));
+      fault_point<"backend.volumes.journalled">();
+      const UidRange uids{record.uid_slot.value_or(0)};
+      const VolumePlace place{
+          .first = record.first, .uid = uids.first() + uid_of(record.spec), .gid = uids.first() + record.spec.gid};
+      return attach_volumes(place, volumes);
+    };
+    Status attached = co_await run_blocking_to_the_end(pool_, std::move(work));
+    co_return attached;
+  }
+  std::vector<VolumeMount> volumes() const override { return record_.volumes; }
 
   Task<Status> set_limits(const Limits& limits) override {
     SandboxRecord changed = record_;

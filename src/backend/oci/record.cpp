@@ -114,6 +114,27 @@ ProcessIdentity identity_from_json(const json::object& object) {
   return {object.at("pid").to_number<pid_t>(), object.at("start_time").to_number<std::uint64_t>()};
 }
 
+json::array volumes_to_json(const std::vector<VolumeMount>& volumes) {
+  json::array list;
+  for (const VolumeMount& each : volumes) {
+    list.push_back(json::object{{"tenant", each.tenant},
+                                {"name", each.name},
+                                {"target", each.target},
+                                {"read_only", each.access == Access::read_only}});
+  }
+  return list;
+}
+
+std::vector<VolumeMount> volumes_from_json(const json::array& list) {
+  std::vector<VolumeMount> volumes;
+  for (const json::value& each : list) {
+    const auto& fields = each.as_object();
+    volumes.push_back({text(fields.at("tenant")), text(fields.at("name")), text(fields.at("target")),
+                       fields.at("read_only").as_bool() ? Access::read_only : Access::read_write});
+  }
+  return volumes;
+}
+
 Result<SandboxRecord::State> state_named(std::string_view name) {
   using State = SandboxRecord::State;
   for (const State state : {State::creating, State::running, State::destroying}) {
@@ -135,6 +156,7 @@ std::string to_json(const SandboxRecord& record) {
                    {"runtime_kind", record.runtime_kind},
                    {"uid_slot", record.uid_slot ? json::value(*record.uid_slot) : json::value(nullptr)},
                    {"gpus", to_json(record.gpus)},
+                   {"volumes", volumes_to_json(record.volumes)},
                    {"redirects", record.redirects},
                    {"first", identity_to_json(record.first)},
                    {"keeper", identity_to_json(record.keeper)},
@@ -159,6 +181,9 @@ Result<SandboxRecord> parse_record(std::string_view source) {
     if (!object.at("uid_slot").is_null()) record.uid_slot = object.at("uid_slot").to_number<std::uint32_t>();
     if (const json::value* gpus = object.if_contains("gpus")) record.gpus = gpus_from_json(gpus->as_object());
     if (const json::value* redirects = object.if_contains("redirects")) record.redirects = redirects->as_bool();
+    if (const json::value* volumes = object.if_contains("volumes")) {
+      record.volumes = volumes_from_json(volumes->as_array());
+    }
     record.first = identity_from_json(object.at("first").as_object());
     record.keeper = identity_from_json(object.at("keeper").as_object());
     record.boot = text(object.at("boot"));

@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "backend/oci/gpus.hpp"
 #include "backend/oci/process_identity.hpp"
 #include "core/ids.hpp"
 #include "core/result.hpp"
 #include "sandbox/spec.hpp"
+#include "sandbox/volume_mount.hpp"
 
 namespace cloche::oci {
 
@@ -25,6 +27,7 @@ struct SandboxRecord {
   std::string runtime_kind;               // crun, runc or runsc, whatever its name is
   std::optional<std::uint32_t> uid_slot;  // once claimed
   SandboxGpus gpus;                       // once lent
+  std::vector<VolumeMount> volumes;       // about to be attached, or attached
   bool redirects = false;                 // connections of programs to any address arrive at the agent
   ProcessIdentity first;                  // process 1 as the host sees it, when running
   ProcessIdentity keeper;                 // the process of Cloche that has the sandbox now

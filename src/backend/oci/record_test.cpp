@@ -24,6 +24,7 @@ SandboxRecord example() {
   record.runtime = "crun";
   record.uid_slot = 17;
   record.spec.gpus = {.all = false, .count = 2, .ids = {"GPU-1"}};
+  record.volumes = {{"acme", "data", "/volumes/data", Access::read_write}, {"ops", "cache", "/workspace/c"}};
   record.gpus = {{"0"}, {{"/dev/nvidia0", "/dev/nvidia0", 195, 0}}, {{"A", "b"}}};
   record.first = {4711, 123456789};
   record.keeper = {1, 2};
@@ -38,6 +39,7 @@ TEST(Record, WrittenAndRead_IsTheSame) {
   const SandboxRecord after = read_record(scratch / "r.json").value();
   EXPECT_EQ(to_json(after), to_json(before));
   EXPECT_EQ(after.uid_slot, 17u);
+  EXPECT_EQ(after.volumes, before.volumes);
   EXPECT_EQ(after.spec.gpus, before.spec.gpus);
   EXPECT_EQ(after.gpus.nodes, before.gpus.nodes);
   EXPECT_EQ(after.gpus.env, before.gpus.env);

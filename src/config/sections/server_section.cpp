@@ -76,6 +76,10 @@ void read_quota(Section& section, auth::QuotaLimits& limits) {
   Bytes egress;
   section.size("egress_bytes", egress);
   if (section.has("egress_bytes")) limits.egress_bytes = egress.count;
+  read_most(section, "volumes", limits.volumes);
+  Bytes volumes;
+  section.size("volume_bytes", volumes);
+  if (section.has("volume_bytes")) limits.volume_bytes = volumes.count;
   read_rate(section, "requests", limits.requests);
   read_rate(section, "egress_requests", limits.egress_requests);
 }

@@ -15,6 +15,7 @@
 #include "backend/oci/gvisor_stat.hpp"
 #include "backend/oci/root/host_root.hpp"
 #include "core/unique_fd.hpp"
+#include "sandbox/volume_mount.hpp"
 
 namespace cloche::oci {
 
@@ -152,6 +153,7 @@ Result<RootPlan> plan_root(const SandboxSpec& spec, const std::string& image_roo
   const bool has_var_tmp = !image_root.empty() && path_exists(image_root + "/var/tmp");
   if (!has_var_tmp) CLOCHE_CHECK(root.add_link("/var/tmp", "/tmp"));
   CLOCHE_CHECK(add_own_places(root, agent));
+  if (!root.has(volumes_directory)) CLOCHE_CHECK(root.add_directory(volumes_directory));
   CLOCHE_CHECK(add_other_names(root, image_root.empty() ? "/" : image_root));
   if (help == Help::with_stat) CLOCHE_CHECK(help_with_stat(root, image_root));
   if (names == Names::answered_by_agent) CLOCHE_CHECK(name_the_agent(root, image_root));

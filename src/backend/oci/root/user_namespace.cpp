@@ -105,12 +105,23 @@ Status write_map(const std::string& path, const std::string& map) {
 }  // namespace
 
 Result<UserNamespace> UserNamespace::make(UidRange uids) {
-  Holder holder;
-  // Not uid 0 of the sandbox: the owner has power over the namespace from outside, and nothing may run as it.
-  CLOCHE_CHECK(holder.start(uids.first() + UidRange::size - 1));
   const std::string map = "0 " + std::to_string(uids.first()) + " " + std::to_string(UidRange::size) + "\n";
-  CLOCHE_CHECK(write_map(holder.file("uid_map"), map));
-  CLOCHE_CHECK(write_map(holder.file("gid_map"), map));
+  // Not uid 0 of the sandbox: the owner has power over the namespace from outside, and nothing may run as it.
+  return make(uids.first() + UidRange::size - 1, map, map);
+}
+
+Result<UserNamespace> UserNamespace::make_for_mount(std::uint32_t inside, uid_t uid, gid_t gid) {
+  const auto map_to = [inside](std::uint32_t outside) {
+    return std::to_string(inside) + " " + std::to_string(outside) + " 1\n";
+  };
+  return make(0, map_to(uid), map_to(gid));
+}
+
+Result<UserNamespace> UserNamespace::make(uid_t owner, const std::string& uid_map, const std::string& gid_map) {
+  Holder holder;
+  CLOCHE_CHECK(holder.start(owner));
+  CLOCHE_CHECK(write_map(holder.file("uid_map"), uid_map));
+  CLOCHE_CHECK(write_map(holder.file("gid_map"), gid_map));
   UniqueFd fd(::open(holder.file("ns/user").c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return fail_errno("open a user namespace");
   return UserNamespace(std::move(fd));
