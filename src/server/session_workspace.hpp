@@ -13,8 +13,8 @@ namespace cloche::server {
 enum class SessionProfile { configured, made };
 
 // Applies `sessions:` to its profile. If it says nothing and Cloche made the profile, the files are on disk if the
-// backend and this host can have disks, which is tried; otherwise they are in memory, and the log says why. Blocks for
-// some milliseconds. The state directory exists.
+// backend and this host can have disks, which is tried, for all sandboxes of the pool; otherwise they are in memory,
+// and the log says why. Blocks for some milliseconds. The state directory exists.
 void settle_session_workspace(std::vector<Profile>& profiles, const config::SessionSettings& sessions,
                               SessionProfile origin, const EngineOptions& engine);
 

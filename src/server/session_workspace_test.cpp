@@ -60,12 +60,21 @@ TEST_F(SessionWorkspace, WithoutDisks_IsInMemory) {
   EXPECT_EQ(settle(SessionProfile::made).workspace, WorkspaceKind::memory);
 }
 
-TEST_F(SessionWorkspace, OfTheProfileThatClocheMakes_IsNoLargerThanTheOperatorAllows) {
-  engine_.disk.max_size = mib(100);
-  EXPECT_LE(settle(SessionProfile::made).disk_size, mib(2048));
-  if (profiles_.back().sandbox.workspace == WorkspaceKind::disk) {
-    EXPECT_EQ(profiles_.back().sandbox.disk_size, mib(100));
-  }
+TEST_F(SessionWorkspace, OfTheProfileThatClocheMakes_FitsIntoWhatTheOperatorAllows) {
+  profiles_.back().pool.scale_limit = 2;
+  engine_.disk.max_size = mib(300);
+  engine_.disk.max_total = mib(800);
+  const SandboxSpec one = settle(SessionProfile::made);
+  EXPECT_TRUE(one.workspace == WorkspaceKind::memory || one.disk_size == mib(300));
+  engine_.disk.max_total = mib(520);
+  const SandboxSpec half = settle(SessionProfile::made);
+  EXPECT_TRUE(half.workspace == WorkspaceKind::memory || half.disk_size == mib(260));
+}
+
+TEST_F(SessionWorkspace, ThatWouldBeTooSmallOnDisk_IsInMemory) {
+  profiles_.back().pool.scale_limit = 50;
+  engine_.disk.max_total = mib(2048);
+  EXPECT_EQ(settle(SessionProfile::made).workspace, WorkspaceKind::memory);
 }
 
 }  // namespace

@@ -151,7 +151,8 @@ Finding examine_disks(Host& host, const CancelToken& token) {
   if (!room) return {"disks", Level::warning, room.error().message, "set disk.dir"};
   std::string detail = "file system images work (loop device, ext4); all together may have " + to_string(room->most) +
                        ", " + disks.options().dir + " has " + to_string(room->available) + " free";
-  if (room->most <= room->available) return {"disks", Level::good, std::move(detail), {}};
+  const bool configured = disks.options().max_total.count > 0;
+  if (!configured || room->most <= room->available) return {"disks", Level::good, std::move(detail), {}};
   return {"disks", Level::warning, std::move(detail),
           "free some space, or set disk.max_total to less; otherwise writes to disks can fail with an I/O error"};
 }
