@@ -396,18 +396,22 @@ CONFORMANCE(ProgramWithoutAProxy_ReachesNothingElse) {
     if (!offers) co_return;
     // A name that was never asked for, another protocol, the agent's own port: none of them is offered.
     const auto ran = co_await run_python(
-        sandbox, "import socket\n" + attempt +
-                     "attempt(lambda: socket.create_connection(('198.19.9.9', 443), timeout=10).recv(1))\n"
-                     "attempt(lambda: socket.create_connection(('127.0.0.1', 3129), timeout=10).recv(1))\n"
-                     "def send():\n"
-                     "    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.connect(('192.0.2.1', 443))\n"
-                     "    return s.send(b'x')\n"
-                     "attempt(send)\n"
-                     "attempt(lambda: socket.getaddrinfo('localhost', 443, socket.AF_INET)[0][4][0])\n"
-                     "server = socket.create_server(('127.0.0.1', 8000))\n"
-                     "c = socket.create_connection(('127.0.0.1', 8000)); s = server.accept()[0]\n"
-                     "s.sendall(b'own'); print(c.recv(3))\n");
-    EXPECT_EQ(ran.out, "ConnectionResetError\nConnectionResetError\nPermissionError\n127.0.0.1\nb'own'\n") << ran.err;
+        sandbox,
+        "import socket\n" + attempt +
+            "attempt(lambda: socket.create_connection(('198.19.9.9', 443), timeout=10).recv(1))\n"
+            "attempt(lambda: socket.create_connection(('127.0.0.1', 3129), timeout=10).recv(1))\n"
+            "def send():\n"
+            "    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.connect(('192.0.2.1', 443))\n"
+            "    return s.send(b'x')\n"
+            "attempt(send)\n"
+            "attempt(lambda: socket.getaddrinfo('localhost', 443, socket.AF_INET)[0][4][0])\n"
+            "attempt(lambda: socket.getaddrinfo('a.test', 443, socket.AF_INET, flags=socket.AI_ADDRCONFIG)[0][4])\n"
+            "server = socket.create_server(('127.0.0.1', 8000))\n"
+            "c = socket.create_connection(('127.0.0.1', 8000)); s = server.accept()[0]\n"
+            "s.sendall(b'own'); print(c.recv(3))\n");
+    EXPECT_EQ(ran.out,
+              "ConnectionResetError\nConnectionResetError\nPermissionError\n127.0.0.1\n('198.18.0.1', 443)\nb'own'\n")
+        << ran.err;
     const auto none = co_await offers->next(Deadline::after(0s));
     EXPECT_FALSE(none);
     // Source ports are chosen by destination: the same one serves many, and each is told from the others.

@@ -49,20 +49,16 @@ Status raise_loopback() {
   return {};
 }
 
-// A request of the kernel's routing, attribute by attribute.
+// A request to the kernel's routing, attribute by attribute. `Body` follows the header: rtmsg or ifaddrmsg.
+template <class Body>
 class RouteRequest {
  public:
-  explicit RouteRequest(int family) {
-    auto& route = message_.route;
-    route.rtm_family = static_cast<unsigned char>(family);
-    route.rtm_table = RT_TABLE_LOCAL;
-    route.rtm_protocol = RTPROT_BOOT;
-    route.rtm_scope = RT_SCOPE_HOST;
-    route.rtm_type = RTN_LOCAL;
+  RouteRequest(std::uint16_t type, const Body& body) {
+    message_.body = body;
     auto& header = message_.header;
-    header.nlmsg_type = RTM_NEWROUTE;
+    header.nlmsg_type = type;
     header.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE;
-    header.nlmsg_len = NLMSG_LENGTH(sizeof route);
+    header.nlmsg_len = NLMSG_LENGTH(sizeof body);
   }
 
   template <class Value>
@@ -96,16 +92,33 @@ class RouteRequest {
   static constexpr std::size_t most_of_attribute = 16;
   struct {
     nlmsghdr header;
-    rtmsg route;
+    Body body;
     char attributes[4 * RTA_SPACE(most_of_attribute)];
   } message_{};
 };
 
 template <class Address>
-Result<int> add_local_default(int family, const Address& sender) {
-  RouteRequest request(family);
+Result<int> add_local_default(std::uint8_t family, const Address& sender) {
+  rtmsg route{};
+  route.rtm_family = family;
+  route.rtm_table = RT_TABLE_LOCAL;
+  route.rtm_protocol = RTPROT_BOOT;
+  route.rtm_scope = RT_SCOPE_HOST;
+  route.rtm_type = RTN_LOCAL;
+  RouteRequest<rtmsg> request(RTM_NEWROUTE, route);
   request.add(RTA_OIF, static_cast<std::uint32_t>(::if_nametoindex("lo")));
   request.add(RTA_PREFSRC, sender);
+  return request.send();
+}
+
+Result<int> add_address(in_addr address) {
+  ifaddrmsg about{};
+  about.ifa_family = AF_INET;
+  about.ifa_prefixlen = 32;
+  about.ifa_scope = RT_SCOPE_UNIVERSE;
+  about.ifa_index = ::if_nametoindex("lo");
+  RouteRequest<ifaddrmsg> request(RTM_NEWADDR, about);
+  request.add(IFA_LOCAL, address);
   return request.send();
 }
 
@@ -137,6 +150,12 @@ Status make_all_addresses_local() {
   // A kernel without IPv6, or one that has it turned off.
   if (v6_error != 0 && v6_error != EAFNOSUPPORT && v6_error != EOPNOTSUPP && v6_error != EACCES && v6_error != EINVAL)
     return fail(errno_error("add an IPv6 route", v6_error));
+  return {};
+}
+
+Status add_loopback_address(std::uint32_t address) {
+  CLOCHE_TRY(const int error, add_address(in_addr{htonl(address)}));
+  if (error != 0) return fail(errno_error("add an address", error));
   return {};
 }
 

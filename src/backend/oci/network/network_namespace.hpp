@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <functional>
 
 #include "core/result.hpp"
@@ -18,5 +19,8 @@ Status in_new_network(const std::function<Status()>& work);
 // All addresses become local ones, so that packets for them are seen at all: they would be rejected for lack of a
 // route. Their sender has the loopback address. For IPv4, and for IPv6 where the kernel has it.
 Status make_all_addresses_local();
+
+// Adds an IPv4 address (in host byte order) to the loopback interface.
+Status add_loopback_address(std::uint32_t address);
 
 }  // namespace cloche::oci

@@ -22,6 +22,10 @@ using namespace std::chrono_literals;
 
 constexpr auto longest_set_up = 10s;
 
+// 198.19.255.255, the last of the range for names, and never used for one. Some programs ask for IPv4 addresses
+// of names only if the host has such an address besides 127.0.0.1 (AI_ADDRCONFIG).
+constexpr std::uint32_t own_address = 0xC613'FFFF;
+
 // The kernel's records of connections are in its own memory, which no limit of the sandbox counts: they are bounded
 // here. What stays on the loopback needs none.
 std::string rules() {
@@ -88,6 +92,7 @@ Status set_up(Deadline deadline) {
   const auto nft = process::find_program("nft");
   if (!nft) return fail(ErrorCode::unsupported, "the program nft is not installed");
   CLOCHE_CHECK(make_all_addresses_local());
+  CLOCHE_CHECK(add_loopback_address(own_address));
   Command command;
   command.program = *nft;
   command.arguments = {rules()};
