@@ -15,7 +15,7 @@ struct MeantDestination {
   std::uint16_t port = 0;
 };
 
-// nullopt if the connection was not redirected, or its address stands for a name that is no longer known.
+// nullopt if the connection was not redirected, or its address means a name that is no longer known.
 std::optional<MeantDestination> meant_destination(int socket, LoopbackFamily family, NameTable& names);
 
 }  // namespace cloche::agent

@@ -22,7 +22,7 @@ class NameTable {
 
   // In host byte order. The same for the same name while the table knows it.
   std::uint32_t address_of(std::string_view name);
-  // nullopt for an address that stands for no name, or no longer.
+  // nullopt for an address that means no name, or no longer does.
   std::optional<std::string> name_of(std::uint32_t address);
 
  private:

@@ -18,7 +18,7 @@ class SocketRelay {
   // The stream owns the relay.
   static Result<std::unique_ptr<SocketRelay>> start(Stream& stream, Loop& loop, UniqueFd socket);
 
-  // What the stream is told; see Stream.
+  // Calls of the stream; see Stream.
   void on_data(std::string_view bytes) { in_->write(bytes); }
   void on_eof();
   void on_writable() { out_->resume(); }
