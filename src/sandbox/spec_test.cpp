@@ -37,6 +37,21 @@ TEST(ExecSpecSizes, WhatTheKernelWouldRefuse_IsRefusedByName) {
   EXPECT_EQ(refusal([](auto& s) { s.argv.resize(15, std::string(110'000, 'x')); }), "");
 }
 
+TEST(HomeOf, Disk_IsApartFromTheWorkDirectory) {
+  SandboxSpec spec;
+  EXPECT_EQ(home_of(spec), "/workspace");
+  spec.workspace = WorkspaceKind::disk;
+  EXPECT_EQ(home_of(spec), "/home/sandbox");
+  for (const char* work_dir : {"/home", "/home/sandbox", "/home/sandbox/work"}) {
+    spec.work_dir = work_dir;
+    EXPECT_EQ(home_of(spec), work_dir);
+  }
+  spec.work_dir = "/home/sandbox2";
+  EXPECT_EQ(home_of(spec), "/home/sandbox");
+  spec.mounts = {{"/a", "/home", Access::read_only}};
+  EXPECT_FALSE(validate(spec));
+}
+
 TEST(ValidateSpec, Defaults_AreValid) { EXPECT_TRUE(validate(SandboxSpec{})); }
 
 TEST(ValidateSpec, Nonsense_IsRefusedByName) {

@@ -86,6 +86,20 @@ TEST(Bundle, WritablePlaces_HaveTheirLimits) {
   }
 }
 
+TEST(Bundle, WorkDirectoryOnDisk_IsBoundWithItsHome) {
+  SandboxSpec spec;
+  spec.workspace = WorkspaceKind::disk;
+  BundleParts with_disk = parts();
+  with_disk.disk = {{"/stage/0/work", "/workspace", Access::read_write},
+                    {"/stage/0/home", "/home/sandbox", Access::read_write}};
+  const auto bundle = make_bundle(spec, with_disk);
+  for (const auto& [target, source] : {std::pair{"/workspace", "/stage/0/work"}, {"/home/sandbox", "/stage/0/home"}}) {
+    EXPECT_EQ(mount_at(bundle, target).at("type").as_string(), "bind");
+    EXPECT_EQ(mount_at(bundle, target).at("source").as_string(), source);
+    EXPECT_EQ(options_at(bundle, target), R"(["rbind","rw","nosuid","nodev"])");
+  }
+}
+
 TEST(Bundle, Binds_AreReadOnlyUnlessAskedOtherwise) {
   auto given = parts();
   given.mounts = {{"/data", "/in", Access::read_only},

@@ -16,6 +16,8 @@ SandboxRecord example() {
   record.spec.image = "/images/x";
   record.spec.work_dir = "/w";
   record.spec.uid = 7;
+  record.spec.workspace = WorkspaceKind::disk;
+  record.spec.disk_size = mib(77);
   record.spec.limits.memory = mib(99);
   record.spec.limits.cpus = 0.25;
   record.spec.mounts = {{"/a", "/b", Access::read_write}};
@@ -47,6 +49,8 @@ TEST(Record, WrittenAndRead_IsTheSame) {
   EXPECT_EQ(after.spec.limits.cpus, 0.25);
   EXPECT_EQ(after.spec.labels, before.spec.labels);
   EXPECT_EQ(after.spec.mounts.at(0).access, Access::read_write);
+  EXPECT_EQ(after.spec.workspace, WorkspaceKind::disk);
+  EXPECT_EQ(after.spec.disk_size, mib(77));
 }
 
 TEST(Record, WithoutUids_HasNone) {
