@@ -71,6 +71,17 @@ def sessions(client):
     listed = client.good("listSessions", query={"tenant_id": "default"}).json()["sessions"]
     assert [each["session_id"] for each in listed] == ["s1"], listed
     client.bad("listSessions", 400, query={"tenant_id": "not a name"})
+    client.bad("createSession", 404, json={"session_id": "s2", "network": "internet"})
+    client.bad("createSession", 400, json={"session_id": "s2", "network": "host"})
+    closed = client.good("setNetwork", path=SESSION, json={"network": "none"}).json()
+    assert closed["network"] == {"mode": "none"}, closed
+    client.good("setNetwork", path=SESSION, json={"network": None})
+    client.bad("setNetwork", 404, path=SESSION, json={"network": {"rules": ["nosuch"]}})
+    client.bad("setNetwork", 404, path=NO_SESSION, json={"network": "none"})
+    client.bad("setNetwork", 400, path=SESSION, json={"colour": "red"})
+    assert client.good("getEgress", path=SESSION, query={"after": 3}).json() == {"events": []}
+    client.bad("getEgress", 400, path=SESSION, query={"follow": "yes"})
+    client.bad("getEgress", 404, path=NO_SESSION)
     client.good("getSession", path=SESSION)
     client.bad("getSession", 404, path=NO_SESSION)
 
@@ -86,6 +97,7 @@ def leases(client):
     lease = {"id": lend(client)}
     client.bad("lend", 400, path={"language": "python"})
     client.bad("lend", 422, path={"language": "cobol"})
+    client.bad("lend", 422, path={"language": "python"}, json={"network": "host"})
     nothing = {"id": "0" * 32}
     client.good("prepare", path=lease, json={"submission_files": {
         "main.py": {"filename": "main.py", "content": "print(sum(map(int, open(0))))"},

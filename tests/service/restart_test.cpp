@@ -198,6 +198,127 @@ TEST_P(Restart, TenantThatMayNoLongerUseWhatItsSessionHas_LosesTheSession) {
   }
 }
 
+TEST_P(Restart, NetworkOfASession_IsAsItWasLastSaid) {
+  configure("egress: {choose: {tenants: all}}\n", "");
+  // 403 by the proxy, or 111 if nothing listens.
+  const json::object probe{{"command",
+                            "python3 -c \"import socket; s = socket.socket(); e = s.connect_ex(('127.0.0.1', 3128))\n"
+                            "if e: print(e); raise SystemExit\n"
+                            "s.sendall(b'GET http://other.example/ HTTP/1.1\\r\\nHost: other.example\\r\\n\\r\\n')\n"
+                            "print(s.recv(100).split()[1].decode())\""}};
+  const auto probed = [&] {
+    const auto ran = call("POST", "/bash", body_of(0, probe));
+    EXPECT_EQ(ran.status, 200u) << json::serialize(ran.body);
+    return ran.status == 200 ? std::string(ran.body.at("stdout").as_string()) : "";
+  };
+  const auto killed = [](std::unique_ptr<Command> server) {
+    server->signal(SIGKILL);
+    server->finish();
+  };
+  auto server = serve();
+  ASSERT_TRUE(server->wait_for("listening")) << server->finish().err;
+  const json::object network{{"allow", {"allowed.example"}}};
+  const auto made = call("POST", "/sessions", body_of(0, {{"network", network}}));
+  ASSERT_EQ(made.status, 201u) << json::serialize(made.body);
+  EXPECT_EQ(probed(), "403\n");
+  killed(std::move(server));
+  server = serve();
+  ASSERT_TRUE(server->wait_for("listening")) << server->finish().err;
+  EXPECT_EQ(probed(), "403\n");
+  EXPECT_EQ(json::serialize(call("GET", path_of(0)).body.at("network")),
+            R"({"mode":"allow-list","allow":["allowed.example"]})");
+  EXPECT_EQ(call("PUT", path_of(0) + "/network", R"({"network": "none"})").status, 200u);
+  EXPECT_EQ(probed(), "111\n");
+  killed(std::move(server));
+  server = serve();
+  ASSERT_TRUE(server->wait_for("listening")) << server->finish().err;
+  EXPECT_EQ(probed(), "111\n");
+  EXPECT_EQ(call("PUT", path_of(0) + "/network", R"({"network": "allow-list"})").status, 200u);
+  killed(std::move(server));
+  // A tenant that may no longer choose loses the session.
+  configure("", "");
+  server = serve();
+  ASSERT_TRUE(server->wait_for("listening")) << server->finish().err;
+  EXPECT_EQ(call("GET", path_of(0)).body.at("state").as_string(), "lost");
+  server->signal(SIGTERM);
+  EXPECT_EQ(server->finish().exit_code, 0);
+  EXPECT_TRUE(traces_of(GetParam(), instance_).empty());
+}
+
+// Where sandboxes can have volumes.
+class RestartWithVolumes : public Restart {
+ protected:
+  std::string bash(int session, const std::string& command) {
+    const auto ran = call("POST", "/bash", body_of(session, {{"command", command}}));
+    EXPECT_EQ(ran.status, 200u) << json::serialize(ran.body);
+    return ran.status == 200 ? std::string(ran.body.at("stdout").as_string()) : "";
+  }
+  Reply open(int session) {
+    return call("POST", "/sessions", body_of(session, {{"volumes", json::array{json::object{{"name", "data"}}}}}));
+  }
+  Reply create() { return call("POST", "/volumes", R"({"name": "data", "size": "16m"})"); }
+};
+
+TEST_P(RestartWithVolumes, VolumeAndMount_AreKept) {
+  auto server = serve();
+  ASSERT_TRUE(server->wait_for("listening")) << server->finish().err;
+  ASSERT_EQ(create().status, 201u);
+  const auto made = open(0);
+  ASSERT_EQ(made.status, 201u) << json::serialize(made.body);
+  EXPECT_EQ(bash(0, "echo before > /volumes/data/file"), "");
+  server->signal(SIGKILL);
+  server->finish();
+  server = serve();
+  ASSERT_TRUE(server->wait_for("listening")) << server->finish().err;
+  EXPECT_EQ(bash(0, "echo after >> /volumes/data/file; cat /volumes/data/file"), "before\nafter\n");
+  EXPECT_EQ(call("GET", "/volumes/default/data").body.at("writers").as_int64(), 1);
+  EXPECT_EQ(json::serialize(call("GET", path_of(0)).body.at("volumes")),
+            R"([{"name":"data","target":"/volumes/data","access":"read_write"}])");
+  EXPECT_EQ(open(1).status, 429u) << "the first session still has it";
+  EXPECT_EQ(call("DELETE", "/volumes/default/data").status, 429u);
+  EXPECT_EQ(call("DELETE", path_of(0)).status, 200u);
+  ASSERT_EQ(open(1).status, 201u);
+  EXPECT_EQ(bash(1, "cat /volumes/data/file"), "before\nafter\n");
+  server->signal(SIGTERM);
+  EXPECT_EQ(server->finish().exit_code, 0);
+  EXPECT_TRUE(traces_of(GetParam(), instance_).empty());
+  // Another process of this instance, without any sandbox left.
+  server = serve();
+  ASSERT_TRUE(server->wait_for("listening")) << server->finish().err;
+  ASSERT_EQ(open(2).status, 201u);
+  EXPECT_EQ(bash(2, "cat /volumes/data/file"), "before\nafter\n");
+  server->signal(SIGTERM);
+  EXPECT_EQ(server->finish().exit_code, 0);
+}
+
+TEST_P(RestartWithVolumes, KilledWhileAVolumeIsAttached_NoByteIsLost) {
+  auto server = serve();
+  ASSERT_TRUE(server->wait_for("listening")) << server->finish().err;
+  ASSERT_EQ(create().status, 201u);
+  ASSERT_EQ(open(0).status, 201u);
+  EXPECT_EQ(bash(0, "echo kept > /volumes/data/file"), "");
+  EXPECT_EQ(call("DELETE", path_of(0)).status, 200u);
+  server->signal(SIGTERM);
+  EXPECT_EQ(server->finish().exit_code, 0);
+  for (const char* point : {"volume.locked", "volume.mounted", "backend.volumes.journalled", "backend.volumes.mapped",
+                            "backend.volumes.attached", "session.make.claimed"}) {
+    server = serve(point);
+    ASSERT_TRUE(server->wait_for("listening")) << server->finish().err;
+    EXPECT_EQ(open(1).status, 0u) << point;
+    server->finish();
+    server = serve();
+    ASSERT_TRUE(server->wait_for("listening")) << server->finish().err;
+    const auto again = open(1);
+    ASSERT_EQ(again.status, 201u) << point << ": " << json::serialize(again.body);
+    EXPECT_EQ(bash(1, "cat /volumes/data/file"), "kept\n") << point;
+    server->signal(SIGTERM);
+    EXPECT_EQ(server->finish().exit_code, 0) << point;
+    EXPECT_TRUE(traces_of(GetParam(), instance_).empty()) << point;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, RestartWithVolumes, testing::Values(Target{"oci", "crun"}),
+                         [](const auto& target) { return target.param.name(); });
 INSTANTIATE_TEST_SUITE_P(Backends, Restart, testing::Values(Target{"oci", "crun"}, Target{"docker", "runc"}),
                          [](const auto& target) { return target.param.name(); });
 

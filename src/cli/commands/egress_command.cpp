@@ -132,7 +132,18 @@ void add_egress_log(CLI::App& egress, Action& chosen) {
 struct LearnFlags {
   std::vector<std::string> clients;
   std::string name = "packages";
+  bool json = false;
 };
+
+json::object to_json(const LearnedRules& rules) {
+  json::array allow, notes;
+  for (const auto& [rule, why] : rules.allow) allow.emplace_back(rule);
+  for (const std::string& note : rules.notes) notes.emplace_back(note);
+  json::object object;
+  object["allow"] = std::move(allow);
+  object["notes"] = std::move(notes);
+  return object;
+}
 
 int learn(const LearnFlags& flags) {
   if (!egress::is_rule_set_name(flags.name)) {
@@ -149,7 +160,9 @@ int learn(const LearnFlags& flags) {
     }
   }
   if (by_client.empty()) throw SandboxUnavailableError("none of these clients could be asked");
-  return print_text(to_rule_set(flags.name, by_client, look_up));
+  const LearnedRules rules = to_rules(by_client, look_up);
+  if (flags.json) return print_json(to_json(rules));
+  return print_text(to_yaml(flags.name, rules));
 }
 
 void add_egress_learn(CLI::App& egress, Action& chosen) {
@@ -160,6 +173,7 @@ void add_egress_learn(CLI::App& egress, Action& chosen) {
       ->required()
       ->check(CLI::IsMember(known_clients()));
   command->add_option("--name", flags->name, "Name of the rule set")->capture_default_str();
+  command->add_flag("--json", flags->json, "Print the rules as JSON");
   command->callback([flags, &chosen] { chosen = [flags] { return learn(*flags); }; });
 }
 

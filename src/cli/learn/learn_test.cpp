@@ -174,7 +174,7 @@ TEST(RuleSetText, LearnedHosts_AreAConfiguration) {
     if (name == "a.example") return {*egress::Address::parse("8.8.8.8")};
     return {*egress::Address::parse("10.1.2.3"), *egress::Address::parse("fc00::1")};
   };
-  const std::string text = to_rule_set("packages", by_client, addresses);
+  const std::string text = to_yaml("packages", to_rules(by_client, addresses));
   const auto config = config::parse_config(text, "learned.yml", {});
   ASSERT_TRUE(config) << config.error().message << "\n" << text;
   std::vector<std::string> hosts;
@@ -188,8 +188,8 @@ TEST(RuleSetText, LearnedHosts_AreAConfiguration) {
 TEST(RuleSetText, Nothing_IsAnEmptyRuleSet) {
   std::map<std::string, Learned> by_client;
   by_client["go"].notes = {"nothing"};
-  const std::string text =
-      to_rule_set("packages", by_client, [](const std::string&) { return std::vector<egress::Address>(); });
+  const auto nowhere = [](const std::string&) { return std::vector<egress::Address>(); };
+  const std::string text = to_yaml("packages", to_rules(by_client, nowhere));
   EXPECT_TRUE(config::parse_config(text, "learned.yml", {})) << text;
 }
 

@@ -167,27 +167,31 @@ std::vector<egress::Address> look_up(const std::string& name) {
   return addresses;
 }
 
-std::string to_rule_set(const std::string& name, const std::map<std::string, Learned>& by_client,
-                        const LookUp& look_up_name) {
+LearnedRules to_rules(const std::map<std::string, Learned>& by_client, const LookUp& look_up_name) {
+  LearnedRules rules;
   std::map<LearnedHost, std::string> users;
-  std::string notes;
   for (const auto& [client, learned] : by_client) {
     for (const LearnedHost& host : learned.hosts) users[host] += (users[host].empty() ? "" : ", ") + client;
-    for (const std::string& note : learned.notes) notes += "      # " + client + ": " + note + "\n";
+    for (const std::string& note : learned.notes) rules.notes.push_back(client + ": " + note);
   }
-  std::string text = "egress:\n  rules:\n    " + name + ":\n" + notes;
-  text += users.empty() ? "      allow: []\n" : "      allow:\n";
   std::map<LearnedHost, std::string> reserved;  // addresses that are not public, and whose they are
   for (const auto& [host, client] : users) {
-    text += "      - \"" + host.rule() + "\"  # " + client + "\n";
+    rules.allow.emplace_back(host.rule(), client);
     if (egress::Address::parse(host.host)) continue;
     for (const egress::Address& address : look_up_name(host.host)) {
       const char* use = egress::reserved_use(address);
       if (use != nullptr) reserved.emplace(LearnedHost{address.text(), host.port}, host.host + ", " + use);
     }
   }
-  for (const auto& [address, whose] : reserved)
-    text += "      - \"" + address.rule() + "\"  # address of " + whose + "\n";
+  for (const auto& [address, whose] : reserved) rules.allow.emplace_back(address.rule(), "address of " + whose);
+  return rules;
+}
+
+std::string to_yaml(const std::string& name, const LearnedRules& rules) {
+  std::string text = "egress:\n  rules:\n    " + name + ":\n";
+  for (const std::string& note : rules.notes) text += "      # " + note + "\n";
+  text += rules.allow.empty() ? "      allow: []\n" : "      allow:\n";
+  for (const auto& [rule, why] : rules.allow) text += "      - \"" + rule + "\"  # " + why + "\n";
   return text;
 }
 

@@ -28,8 +28,13 @@ using LookUp = std::function<std::vector<egress::Address>(const std::string& nam
 // By the host's resolver; none if the name has no address.
 std::vector<egress::Address> look_up(const std::string& name);
 
-// The rule set, as YAML for the configuration. Addresses that are not public are rules of their own.
-std::string to_rule_set(const std::string& name, const std::map<std::string, Learned>& by_client,
-                        const LookUp& look_up);
+struct LearnedRules {
+  std::vector<std::pair<std::string, std::string>> allow;  // rules, and what each is for
+  std::vector<std::string> notes;                          // what the reader has to add
+};
+// Addresses that are not public are rules of their own.
+LearnedRules to_rules(const std::map<std::string, Learned>& by_client, const LookUp& look_up);
+// A rule set for the configuration.
+std::string to_yaml(const std::string& name, const LearnedRules& rules);
 
 }  // namespace cloche::cli

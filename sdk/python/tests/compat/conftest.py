@@ -41,7 +41,7 @@ def remote_config():
     profiles = {name: {"work_dir": "/app", "pool": {**POOL, "at_limit": "fail"}, **image} for name in LANGUAGES}
     profiles["session"] = {"limits": {"memory": "512m", "cpus": 1, "pids": 128, "file_size": "64m"}, **image,
                            "pool": {"pool_size": 1, "scale_limit": 20}}
-    return {"profiles": profiles, "sessions": {"most": 16}}
+    return {"profiles": profiles, "sessions": {"most": 16}, "egress": {"choose": {"tenants": "all"}}}
 
 
 @pytest.fixture(scope="module", params=["private", "remote"])
