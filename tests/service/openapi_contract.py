@@ -86,6 +86,30 @@ def sessions(client):
     client.bad("getSession", 404, path=NO_SESSION)
 
 
+def volumes(client):
+    made = client.good("createVolume", 201, json={"name": "data", "size": "16m"}).json()
+    assert made["size"] == 16 << 20 and made["writers"] == 0, made
+    client.bad("createVolume", 409, json={"name": "data", "size": "16m"})
+    client.bad("createVolume", 400, json={"name": "..", "size": "16m"})
+    client.bad("createVolume", 400, json={"name": "small", "size": 1})
+    listed = client.good("listVolumes", query={"tenant_id": "default"}).json()["volumes"]
+    assert [each["name"] for each in listed] == ["data"], listed
+    client.bad("listVolumes", 400, query={"tenant_id": "not a name"})
+    volume = {"tenant": "default", "name": "data"}
+    with_it = {"session_id": "s3", "volumes": [{"name": "data", "target": "/workspace/data", "access": "read_write"}]}
+    opened = client.good("createSession", 201, json=with_it).json()
+    assert opened["volumes"] == with_it["volumes"], opened
+    assert client.good("getVolume", path=volume).json()["writers"] == 1
+    client.bad("createSession", 429, json=with_it | {"session_id": "s4"})
+    client.bad("createSession", 404, json={"session_id": "s4", "volumes": [{"name": "absent"}]})
+    client.bad("createSession", 400, json={"session_id": "s4", "volumes": [{"name": "data", "target": "/etc"}]})
+    client.bad("deleteVolume", 429, path=volume)
+    client.good("endSession", path={"tenant": "default", "session": "s3"})
+    client.good("deleteVolume", path=volume)
+    client.bad("deleteVolume", 404, path=volume)
+    client.bad("getVolume", 404, path=volume)
+
+
 def leases(client):
     judged = client.good("judge", json={
         "language": "python", "submission_files": [{"filename": "main.py", "content": "print(int(input()) * 2)"}],
@@ -162,7 +186,7 @@ def main():
         client.user_token = json.loads(made)["token"]
         client.web_server = pathlib.Path(web_server).read_text(encoding="utf-8")
         for part in (service_itself, sessions, in_runs.runs, in_runs.streams, in_runs.background_runs, in_runs.contexts,
-                     in_files.files, in_files.terminal, in_files.proxy, leases, end_of_session):
+                     in_files.files, in_files.terminal, in_files.proxy, volumes, leases, end_of_session):
             print(part.__name__.replace("_", " "), flush=True)
             part(client)
         client.strangers_are_refused()
