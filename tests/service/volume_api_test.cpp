@@ -191,6 +191,33 @@ TEST_P(VolumeMounts, OneWriterOrManyReaders) {
   });
 }
 
+TEST_P(VolumeMounts, Files_BelongToTheUserOfEachProfile) {
+  const auto usual = adjust_;
+  adjust_ = [usual](server::ServiceOptions& options) {
+    usual(options);
+    for (Profile& profile : options.config.manager.profiles) {
+      if (profile.name != "cpp") continue;
+      profile.sandbox.uid = 2000;
+      profile.sandbox.gid = 3000;
+    }
+  };
+  serve([this]() -> Task<> {
+    auto made = co_await create("data");
+    EXPECT_EQ(made.status, 201u) << json::serialize(made.body);
+    auto first = co_await open("s1", one("data"));
+    EXPECT_EQ(first.status, 201u) << json::serialize(first.body);
+    EXPECT_EQ(co_await bash("s1", "touch /volumes/data/a && stat -c %u:%g /volumes/data/a"), "1000:1000\n");
+    co_await end("s1");
+    auto second = co_await call_as(acme_, "POST", "/sessions",
+                                   R"json({"session_id": "s2", "profile": "cpp", "volumes": [{"name": "data"}]})json");
+    EXPECT_EQ(second.status, 201u) << json::serialize(second.body);
+    EXPECT_EQ(co_await bash("s2", "echo x > /volumes/data/a && touch /volumes/data/b && stat -c %u:%g /volumes/data/*"),
+              "2000:3000\n2000:3000\n");
+    EXPECT_THAT(co_await bash("s2", "chown 1 /volumes/data/b"), HasSubstr("changing ownership"));
+    co_await end("s2");
+  });
+}
+
 TEST_P(VolumeMounts, FullVolume_IsAnErrorOfItsOwn) {
   serve([this]() -> Task<> {
     auto made = co_await create("data");
