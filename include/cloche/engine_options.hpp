@@ -16,8 +16,10 @@ enum class BackendKind { oci, docker };
 
 /// The disks of sandboxes whose workspace is WorkspaceKind::disk.
 struct DiskOptions {
-  std::string dir;               ///< Directory on the file system that stores the disks. Empty: `state_dir`/disks.
-  Bytes max_size = mib(16'384);  ///< The limit of SandboxSpec::disk_size.
+  /// Directory on the file system that stores the disks. Empty: `state_dir`/disks.
+  std::string dir;
+  /// The limit of SandboxSpec::disk_size.
+  Bytes max_size = mib(16'384);
   /// The limit of the sizes of all disks of this engine together. Zero: half the size of the file system of `dir`.
   Bytes max_total;
   /// Whether a disk's whole size is allocated when it is created. Otherwise it is allocated as programs write.

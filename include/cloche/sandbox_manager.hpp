@@ -38,7 +38,8 @@ struct SandboxSettings {
   std::string work_dir = "/workspace";         ///< The directory for files, in which the shell starts.
   std::string memory_limit = "512m";           ///< The memory limit, such as "512m" or "1g".
   double cpu_limit = 1.0;                      ///< Share of CPU time: 0.5 is half a core.
-  std::chrono::milliseconds timeout{300'000};  ///< The time limit of commands that do not set one.
+  /// The time limit of commands that do not set one.
+  std::chrono::milliseconds timeout{300'000};
   /// Whether programs reach public addresses, through a proxy that environment variables name.
   bool network_enabled = false;
   std::string runtime = "auto";  ///< See SandboxSpec::runtime.
