@@ -171,11 +171,19 @@ Result<VolumeInfo> VolumeStore::create(const VolumeId& id, Bytes size, const All
   CLOCHE_CHECK(make_directory(directory_of(id.tenant)));
   CLOCHE_TRY(const disk::Ledger::Room room, disk::room_in(directory_, options_.max_total));
   CLOCHE_CHECK(ledger_->promise(ledger_id(id), size, room));
+  // A volume that has its name counts, whatever follows.
+  struct Promise {
+    Promise(disk::Ledger& of, std::string promised, std::string image)
+        : ledger(of), entry(std::move(promised)), path(std::move(image)) {}
+    ~Promise() {
+      if (::access(path.c_str(), F_OK) != 0) ledger.release(entry);
+    }
+    disk::Ledger& ledger;
+    std::string entry;
+    std::string path;
+  } const promise(*ledger_, ledger_id(id), path_of(id));
   auto made = create_named(id, size, token);
-  if (!made) {
-    ledger_->release(ledger_id(id));
-    return fail(for_strangers(std::move(made).error(), "create " + name_of(id)));
-  }
+  if (!made) return fail(for_strangers(std::move(made).error(), "create " + name_of(id)));
   return made;
 }
 
@@ -238,8 +246,8 @@ Status VolumeStore::remove(const VolumeId& id, const CancelToken& token) {
   CLOCHE_TRY(const UniqueFd image, open_locked(path_of(id), Access::read_write, token));
   fault_point<"volume.remove">();
   if (::unlink(path_of(id).c_str()) != 0) return fail_errno("delete " + name_of(id));
-  fault_point<"volume.removed">();
   ledger_->release(ledger_id(id));
+  fault_point<"volume.removed">();
   return sync_directory(directory_of(id.tenant));
 }
 

@@ -7,8 +7,9 @@ from harness.everything import fault_points, leave_something
 from harness.target import CRUN, DOCKER
 from waiting import eventually
 
-OCI_ALONE = {"backend.make.directory", "backend.make.uids", "backend.make.cgroup", "backend.remove.killed",
-             "backend.remove.cgroup", "backend.remove.journalled", "backend.remove.uids", "backend.recover.met"}
+OCI_ALONE = {"backend.make.directory", "backend.make.gpus", "backend.make.uids", "backend.make.cgroup",
+             "backend.remove.killed", "backend.remove.cgroup", "backend.remove.journalled", "backend.remove.uids",
+             "backend.recover.met", "backend.volumes.attached", "backend.volumes.journalled", "backend.volumes.mapped"}
 DOCKER_ALONE = {"backend.make.created"}
 # Steps between which nothing is written: a server that is killed there is like one that is killed at any time.
 NOTHING_WRITTEN = {"backend.remove.kill", "pool.bind", "pool.claim.answered", "pool.claim.before", "pool.claim.queued",
@@ -37,6 +38,8 @@ def go_through_everything(server):
             server.call("POST", f"/sandboxes/{lent['sandbox_id']}/run", {"command": "echo on"})
             server.call("DELETE", f"/sandboxes/{lent['sandbox_id']}{end}")
     server.end_session("made")
+    server.call("POST", "/volumes", {"name": "data", "size": "16m"})
+    server.call("POST", "/sessions", {"session_id": "with-volume", "volumes": [{"name": "data"}]})
 
 
 def expect_all_of_it(server):

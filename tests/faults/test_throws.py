@@ -11,12 +11,12 @@ from waiting import eventually
 # Not on the way of a server with this backend and these profiles.
 ELSEWHERE = {"backend.make.created"}  # Docker's
 # Not reached by a server that nothing else happens to; see the tests below.
-NEED_MORE = {"pool.look", "pool.make.interpreters", "pool.recover.reset", "service.end"}
+NEED_MORE = {"disk.made", "pool.look", "pool.make.interpreters", "pool.recover.reset", "service.end"}
 
 
 def throws_at(point):
     # A server proves at its start that it can make a sandbox, and does not start otherwise. That is the first pass.
-    first = 2 if point.startswith("backend.") else 1
+    first = 2 if point.startswith("backend.") and not point.startswith("backend.volumes.") else 1
     return f"{point}:{first}=throw,{point}:{first + 1}=bad_alloc"
 
 
@@ -87,6 +87,14 @@ def test_end_that_throws__ends_the_process_and_is_made_up_for_by_the_next(serve)
     server.start()
     assert server.read("kept", "file")["content"] == "x"
     assert server.terminate() == 0
+
+
+def test_disks_that_throw__cost_one_sandbox_each(serve):
+    server = serve(CRUN, {"profiles": {"session": {"workspace": "disk", "disk_size": "64m"}}})
+    server.start(fault="disk.made:3=throw,disk.made:4=bad_alloc")
+    eventually(lambda: "fault at disk.made" in server.log(10**6), "a disk is made")
+    expect_all_places(server)
+    expect_it_goes_on(server)
 
 
 def test_looks_at_idle_sandboxes_that_throw__cost_one_sandbox_each(serve):

@@ -83,4 +83,9 @@ def go_through_everything(server):
         {"language": "python", "submission_files": [{"filename": "main.py", "content": "print(input())"}],
          "test_cases": [["1"], ["2"]]})
     ask("end session", "DELETE", "/sessions/default/made?mode=cut")
+    for turn in "123":
+        ask("create volume " + turn, "POST", "/volumes", {"name": "data", "size": "16m"})
+        ask("use volume " + turn, "POST", "/sessions", {"session_id": "v" + turn, "volumes": [{"name": "data"}]})
+        ask("end use " + turn, "DELETE", f"/sessions/default/v{turn}")
+        ask("delete volume " + turn, "DELETE", "/volumes/default/data")
     return answers
