@@ -179,12 +179,6 @@ Result<http::Fields> proxied_answer_fields(const http::Fields& fields, const Pro
   return passed;
 }
 
-Status check_proxied_status(unsigned status) {
-  if (status >= 200 && status <= 599) return {};
-  return fail(ErrorCode::protocol,
-              "its status is " + std::to_string(status) + ", which is not valid for a final response");
-}
-
 ProxyPlace ProxyHead::place() const {
   ProxyPlace place;
   place.prefix = prefix;

@@ -39,9 +39,6 @@ std::string serialise_proxy_head(const ProxyHead& head);
 // server's prefix for anything else of the service: `protocol`.
 Result<http::Fields> proxied_answer_fields(const http::Fields& fields, const ProxyPlace& place);
 
-// `protocol` unless from 200 to 599.
-Status check_proxied_status(unsigned status);
-
 // Of an answer that switches to WebSocket.
 http::Fields proxied_upgrade_fields(const http::Fields& fields);
 

@@ -1,9 +1,12 @@
 #include "api/proxy/routes.hpp"
 
 #include "api/errors.hpp"
+#include "api/proxy/head.hpp"
 #include "api/session_access.hpp"
 #include "api/session_auth_check.hpp"
 #include "core/async/first_of.hpp"
+#include "core/fault_point.hpp"
+#include "egress/broker/sandbox_stream.hpp"
 
 namespace cloche::api {
 
@@ -48,18 +51,39 @@ Task<Status> answer_for_server(http::Exchange& exchange, std::uint16_t port, Err
   co_return co_await answer_refusal(exchange, 502, "bad_gateway", error.message);
 }
 
-enum class Asked { answer, upgrade };
+http::ForwardedRequest request_of(const ProxyHead& head) {
+  http::ForwardedRequest request;
+  request.head = serialise_proxy_head(head);
+  request.has_body = head.has_body;
+  request.length = head.length;
+  request.upgrades = head.upgrades;
+  return request;
+}
+
+http::ForwardHooks hooks_of(const ProxyHead& head) {
+  http::ForwardHooks hooks;
+  hooks.fields = [place = head.place()](const http::Response& response) -> Result<http::Fields> {
+    CLOCHE_CHECK(fallible_point<"service.proxy">());
+    return proxied_answer_fields(response.fields, place);
+  };
+  hooks.upgrade_fields = [](const http::Response& response) -> Result<http::Fields> {
+    return proxied_upgrade_fields(response.fields);
+  };
+  return hooks;
+}
 
 // An app may respond forever, with a stream of events or a WebSocket. The response ends when the caller is no longer
 // authorized.
-Task<Status> serve_while_authorized(ProxyExchange& proxied, Asked asked, SessionAuthCheck& auth_check) {
-  auto work = asked == Asked::upgrade ? proxied.serve_upgrade() : proxied.serve();
-  auto ended = co_await first_of(std::move(work), auth_check.wait_until_over());
-  if (auto* served = std::get_if<0>(&ended)) co_return std::move(*served);
-  co_return fail(ErrorCode::permission_denied, std::get<1>(ended).message);
+Task<Status> serve_while_authorized(http::Forwarding& forwarding, const http::Exchange& exchange,
+                                    SessionAuthCheck& auth_check) {
+  auto ended = co_await first_of(forwarding.serve(), auth_check.wait_until_over());
+  if (ended.index() == 1) co_return fail(ErrorCode::permission_denied, std::get<1>(ended).message);
+  // A WebSocket has ended when either side has, in whatever way.
+  if (forwarding.status() == 101 && exchange.is_answered()) co_return Status{};
+  co_return std::get<0>(std::move(ended));
 }
 
-Task<Status> serve_proxy(SessionStore& store, ProxyRules rules, Call& call) {
+Task<Status> serve_proxy(SessionStore& store, http::ForwardRules rules, Call& call) {
   CLOCHE_CO_TRY(const std::uint16_t port, read_port(call.path["port"]));
   CLOCHE_CO_TRY(const session::SessionUse use, find_session(call, store));
   CLOCHE_CO_TRY(const session::Admission admission, use->admit_connection());
@@ -69,12 +93,12 @@ Task<Status> serve_proxy(SessionStore& store, ProxyRules rules, Call& call) {
     Error error = std::move(connected).error();
     co_return co_await answer_for_server(call.exchange, port, std::move(error));
   }
-  const auto connection = std::move(*connected);
-  ProxyHead head = head_of(call, port);
-  const bool upgrades = head.upgrades;
-  ProxyExchange proxied(call.exchange, *connection, std::move(head), rules);
+  const Executor executor = co_await asio::this_coro::executor;
+  egress::SandboxStream server(executor, std::move(*connected));
+  const ProxyHead head = head_of(call, port);
+  http::Forwarding forwarding(call.exchange, server, request_of(head), rules, hooks_of(head));
   SessionAuthCheck auth_check(call);
-  auto served = co_await serve_while_authorized(proxied, upgrades ? Asked::upgrade : Asked::answer, auth_check);
+  auto served = co_await serve_while_authorized(forwarding, call.exchange, auth_check);
   if (served) co_return served;
   Error error = std::move(served).error();
   co_return co_await answer_for_server(call.exchange, port, std::move(error));
@@ -92,7 +116,7 @@ Task<Status> add_slash(Call& call) {
 
 }  // namespace
 
-void add_proxy_routes(CallRouter& router, SessionStore& store, ProxyRules rules) {
+void add_proxy_routes(CallRouter& router, SessionStore& store, http::ForwardRules rules) {
   for (const char* method : {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}) {
     router.add(method, "/sessions/{tenant}/{session}/proxy/{port}", [](Call& call) { return add_slash(call); });
     router.add(method, "/sessions/{tenant}/{session}/proxy/{port}/{rest...}",

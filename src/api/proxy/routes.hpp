@@ -3,12 +3,12 @@
 #pragma once
 
 #include "api/call.hpp"
-#include "api/proxy/exchange.hpp"
+#include "http/server/forwarding.hpp"
 #include "session/store.hpp"
 
 namespace cloche::api {
 
 // The store outlives the router.
-void add_proxy_routes(CallRouter& router, session::SessionStore& store, ProxyRules rules = {});
+void add_proxy_routes(CallRouter& router, session::SessionStore& store, http::ForwardRules rules = {});
 
 }  // namespace cloche::api

@@ -380,8 +380,11 @@ TEST_F(EgressProxy, OriginForm_IsAnsweredWithAHint) {
 
 TEST_F(EgressProxy, GarbageFromTheServer_Is502) {
   run([this]() -> Task<> {
-    const std::vector<std::string> garbage{"\x16\x03\x01 not http at all\r\n\r\n", "HTTP/1.1 999 x\r\n\r\n", "",
-                                           "HTTP/1.1 200 OK\r\nContent-Length: abc\r\n\r\n"};
+    std::vector<std::string> garbage{"\x16\x03\x01 not http at all\r\n\r\n", "",
+                                     "HTTP/1.1 200 OK\r\nContent-Length: abc\r\n\r\n"};
+    for (const char* status : {"000", "001", "099", "100", "101", "199", "600", "999"}) {
+      garbage.push_back("HTTP/1.1 " + std::string(status) + " x\r\n\r\n");
+    }
     for (const std::string& bytes : garbage) {
       auto& server = serve([bytes](Guest& guest) -> Task<> {
         co_await guest.receive_until("\r\n\r\n");

@@ -38,7 +38,8 @@ Task<Status> SandboxStream::write_all(std::string_view bytes, Deadline deadline)
   auto ended = co_await first_of(connection->write(std::string(bytes), deadline), wait_until_closed());
   if (ended.index() == 1) co_return closed_stream();
   auto written = std::get<0>(std::move(ended));
-  if (!written) close();
+  // After any other error there may still be bytes to read: why the server closes, for example.
+  if (!written && written.error().code == ErrorCode::timeout) close();
   co_return written;
 }
 

@@ -192,6 +192,7 @@ Task<OrRefusal<>> InterceptedConnection::forward(http::Exchange& exchange, Accou
     if (last) changed += redactor.finish();
     return changed;
   };
+  hooks.keeps_length = true;
   const bool can_be_repeated = !request.has_body && (exchange.method() == "GET" || exchange.method() == "HEAD");
   for (bool is_reused = server_ != nullptr;; is_reused = false) {
     if (!server_) {

@@ -561,6 +561,30 @@ TEST_F(Interception, LargeResponse_ComesWhole) {
   });
 }
 
+TEST_F(Interception, LengthOfABody_IsAnnouncedThoughItIsChanged) {
+  const std::string body = "the key is " + api_key;
+  const std::string length = std::to_string(body.size());
+  run([&](Program& program) -> Task<> {
+    connection_.script = [&](Origin& origin) -> Task<> {
+      (void)co_await origin.request();
+      co_await origin.reply(body);
+      (void)co_await origin.request();
+      co_await origin.send("HTTP/1.1 200 OK\r\nContent-Length: " + length + "\r\n\r\n");
+      (void)co_await origin.request();
+      co_await origin.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n");
+    };
+    const http::Response whole = co_await program.ask(get("/"));
+    EXPECT_EQ(whole.field("Content-Length"), length);
+    EXPECT_EQ(whole.body, "the key is " + hidden);
+    co_await program.send("HEAD / HTTP/1.1\r\nHost: " + api + "\r\n\r\n");
+    const http::Response head = co_await program.response(http::BodyRule::none);
+    EXPECT_EQ(head.field("Content-Length"), length);
+    const http::Response in_chunks = co_await program.ask(get("/"));
+    EXPECT_EQ(in_chunks.field("Content-Length"), "");
+    EXPECT_EQ(in_chunks.body, "abc");
+  });
+}
+
 TEST_F(Interception, ResponseThatIsCutOff_IsNotTakenForWhole) {
   for (const bool with_length : {true, false}) {
     const http::Response response = answer_to([with_length](Origin& origin) -> Task<> {

@@ -30,6 +30,12 @@ std::optional<Bytes> announced_size(const Response& head) {
 
 bool is_informational(unsigned status) { return status >= 100 && status < 200; }
 
+Status check_final(unsigned status) {
+  if (status >= 200 && status <= 599) return {};
+  return fail(ErrorCode::protocol,
+              "its status is " + std::to_string(status) + ", which is not valid for a final response");
+}
+
 }  // namespace
 
 Task<Status> Forwarding::serve() {
@@ -77,14 +83,11 @@ Task<Status> Forwarding::send_body() {
 Task<Status> Forwarding::receive() {
   CLOCHE_CO_CHECK(co_await receive_head());
   const Response& head = reader_->head();
-  if (head.status < 200 || head.status > 599) {
-    co_return fail(ErrorCode::protocol,
-                   "its status is " + std::to_string(head.status) + ", which is not valid for a final response");
-  }
+  CLOCHE_CO_CHECK(check_final(head.status));
   status_ = head.status;
   CLOCHE_CO_TRY(Fields fields, hooks_.fields(head));
   std::optional<Bytes> size;
-  if (!hooks_.change_body) size = announced_size(head);
+  if (!hooks_.change_body || hooks_.keeps_length) size = announced_size(head);
   CLOCHE_CO_CHECK(co_await exchange_.begin(head.status, std::move(fields), size));
   if (!is_head()) CLOCHE_CO_CHECK(co_await pass_body());
   reusable_ = sent_ && !hung_up_ && unread_.empty() && reader_->keeps_alive();
@@ -174,7 +177,7 @@ Task<Status> Forwarding::serve_upgrade() {
   const Response& head = reader_->head();
   status_ = head.status;
   if (head.status != 101) {
-    if (head.status < 200 || head.status > 599) co_return fail(ErrorCode::protocol, "it sent an invalid status");
+    CLOCHE_CO_CHECK(check_final(head.status));
     CLOCHE_CO_TRY(Fields fields, hooks_.fields(head));
     co_return co_await exchange_.respond(head.status, std::move(fields), std::string());
   }

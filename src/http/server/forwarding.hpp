@@ -33,8 +33,10 @@ struct ForwardHooks {
   // The same for a 101.
   std::function<Result<Fields>(const Response& head)> upgrade_fields;
   // Changes the bytes of the response's body, or of the protocol that was switched to; `last`: no more will come. It
-  // may keep bytes back until then. If it is set, the length is not announced.
+  // may keep bytes back until then.
   std::function<std::string(std::string_view piece, bool last)> change_body;
+  // change_body returns as many bytes as it gets. Otherwise the length of a body that it changes is not announced.
+  bool keeps_length = false;
 };
 
 class Forwarding {
