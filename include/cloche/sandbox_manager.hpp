@@ -35,9 +35,9 @@ struct SandboxSettings {
   /// docker: an image, which is pulled if the engine does not have it. oci: as SandboxSpec::image; the default means
   /// the host's own /usr.
   std::string image = default_image;
-  std::string work_dir = "/workspace";         ///< The directory for files, in which the shell starts.
-  std::string memory_limit = "512m";           ///< The memory limit, such as "512m" or "1g".
-  double cpu_limit = 1.0;                      ///< Share of CPU time: 0.5 is half a core.
+  std::string work_dir = "/workspace";  ///< The directory for files, in which the shell starts.
+  std::string memory_limit = "512m";    ///< The memory limit, such as "512m" or "1g".
+  double cpu_limit = 1.0;               ///< Share of CPU time: 0.5 is half a core.
   /// The time limit of commands that do not set one.
   std::chrono::milliseconds timeout{300'000};
   /// Whether programs reach public addresses, through a proxy that environment variables name.

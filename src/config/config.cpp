@@ -115,8 +115,8 @@ void read_profiles(Section& top, const Environment& environment, Config& config)
   ManagerOptions& options = config.manager;
   ProfileDefaults defaults;
   defaults.image = default_image(environment, options.engine.backend);
-  defaults.most_disk = options.engine.disk.max_size;
   defaults.gpus_with_network = config.sessions.gpus_with_network;
+  defaults.most_disk = options.engine.disk.max_size;
   top.section("pool", [&](Section& section) { read_pool(section, defaults.pool); });
   top.section("limits", [&](Section& section) { read_limits(section, defaults.limits, defaults.limits_set); });
   top.sections("profiles", [&](const std::string& name, Section& section) {

@@ -73,6 +73,14 @@ void read_sandbox(Section& section, SandboxSpec& spec, LimitOverrides& limits_se
   section.duration("ready_timeout", spec.ready_timeout, {1ms, 1h});
 }
 
+void read_workspace(Section& section, SandboxSpec& spec, Bytes most_disk) {
+  section.choice("workspace", spec.workspace, {{"memory", WorkspaceKind::memory}, {"disk", WorkspaceKind::disk}});
+  const auto size = read_disk_size(section, most_disk);
+  if (!size) return;
+  spec.disk_size = *size;
+  if (spec.workspace == WorkspaceKind::memory) section.refuse("disk_size", "requires `workspace: disk`");
+}
+
 // `all`, a number or a list.
 void read_gpus(Section& section, GpuRequest& gpus) {
   if (section.kind("gpus") == YamlNode::Kind::list) {
@@ -87,14 +95,6 @@ void read_gpus(Section& section, GpuRequest& gpus) {
                [&](std::string_view text) { return text == "all" || count_of(text) <= most_gpus; });
   gpus.all = word == "all";
   if (!gpus.all && !word.empty()) gpus.count = static_cast<std::uint32_t>(count_of(word));
-}
-
-void read_workspace(Section& section, SandboxSpec& spec, Bytes most_disk) {
-  section.choice("workspace", spec.workspace, {{"memory", WorkspaceKind::memory}, {"disk", WorkspaceKind::disk}});
-  const auto size = read_disk_size(section, most_disk);
-  if (!size) return;
-  spec.disk_size = *size;
-  if (spec.workspace == WorkspaceKind::memory) section.refuse("disk_size", "requires `workspace: disk`");
 }
 
 void read_interpreters(Section& section, Profile& profile) {
