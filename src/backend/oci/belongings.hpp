@@ -9,7 +9,8 @@
 
 namespace cloche::oci {
 
-// Cgroups, uid ranges, GPUs, and below this host's run directory the directories of sandboxes and mounts, of all owners.
+// Cgroups, uid ranges, GPUs, and below this host's run directory the directories of sandboxes and mounts, of all
+// owners.
 Result<std::vector<Belonging>> find_belongings(const Host& host);
 
 // Removes what a Cloche without owner ids left in the directory of this instance's name, if its sandbox has one of
