@@ -16,9 +16,11 @@ std::string config_of(const ServiceSettings& settings, const std::optional<Docke
   if (settings.target.has_engine()) text += "    image: \"" + docker->image + "\"\n";
   text += "    limits: " + settings.limits + "\n";
   if (settings.python == ServiceSettings::Python::warm) text += "    zygotes: [{name: python}]\n";
+  if (!settings.network.empty()) text += "    tenants: all\n    network: " + settings.network + "\n";
   text += "    pool: {pool_size: " + std::to_string(settings.warm) +
           ", scale_limit: " + std::to_string(settings.most_sessions + settings.warm) + "}\n";
   text += "sessions: {most: " + std::to_string(settings.most_sessions) + "}\n";
+  if (!settings.egress.empty()) text += "egress: " + settings.egress + "\n";
   return text;
 }
 

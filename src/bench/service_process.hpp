@@ -18,6 +18,8 @@ struct ServiceSettings {
   int most_sessions = 50;
   int warm = 2;  // sessions kept ready
   enum class Python { warm, cold } python = Python::warm;
+  std::string network;  // of the sessions, in YAML; empty: none
+  std::string egress;   // the section of this name, in YAML; empty: none
   std::map<std::string, std::string> env;
 };
 

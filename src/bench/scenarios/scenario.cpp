@@ -16,6 +16,8 @@ constexpr Scenario scenarios[] = {
     {"files", "runs, grep and glob in a workspace of up to 10,000 files", measure_many_files},
     {"sessions", "runs next to up to 200 other sessions", measure_many_sessions},
     {"bulk", "1 GiB into a session and out again, and the peak memory of the server", measure_bulk},
+    {"egress", "requests and streams of programs through the broker, against the host; 500 idle connections",
+     measure_egress},
     {"cost", "system calls, context switches, cpu time and allocations of a warm run", measure_cost},
 };
 

@@ -30,6 +30,7 @@ Result<Section> measure_crowd(Surroundings& surroundings);
 Result<Section> measure_many_files(Surroundings& surroundings);
 Result<Section> measure_many_sessions(Surroundings& surroundings);
 Result<Section> measure_bulk(Surroundings& surroundings);
+Result<Section> measure_egress(Surroundings& surroundings);
 Result<Section> measure_cost(Surroundings& surroundings);
 
 // The section with its lack, for a scenario that only the embedded backend with a shared kernel can be asked for.
