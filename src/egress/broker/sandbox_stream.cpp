@@ -1,7 +1,5 @@
 #include "egress/broker/sandbox_stream.hpp"
 
-#include <algorithm>
-
 #include "core/async/first_of.hpp"
 
 namespace cloche::egress {
@@ -16,9 +14,13 @@ Task<Result<std::size_t>> SandboxStream::read_some(std::span<char> into, Deadlin
   if (used_ == unread_.size()) {
     const auto connection = connection_;
     if (!connection) co_return closed_stream();
-    auto ended = co_await first_of(connection->read(deadline), wait_until_closed());
-    if (ended.index() == 1) co_return closed_stream();
-    auto bytes = std::get<0>(std::move(ended));
+    // What is there already needs no wait, and so no second task.
+    auto bytes = co_await connection->read(Deadline::at({}));
+    if (!bytes && bytes.error().code == ErrorCode::timeout) {
+      auto ended = co_await first_of(connection->read(deadline), wait_until_closed());
+      if (ended.index() == 1) co_return closed_stream();
+      bytes = std::get<0>(std::move(ended));
+    }
     if (!bytes) {
       close();
       co_return fail(std::move(bytes).error());
@@ -26,8 +28,7 @@ Task<Result<std::size_t>> SandboxStream::read_some(std::span<char> into, Deadlin
     unread_ = std::move(*bytes);
     used_ = 0;
   }
-  const std::size_t count = std::min(into.size(), unread_.size() - used_);
-  std::copy_n(unread_.begin() + static_cast<std::ptrdiff_t>(used_), count, into.begin());
+  const std::size_t count = std::string_view(unread_).substr(used_).copy(into.data(), into.size());
   used_ += count;
   co_return count;
 }

@@ -1,7 +1,5 @@
 #include "http/server/upgraded_stream.hpp"
 
-#include <algorithm>
-
 namespace cloche::http {
 
 Task<Result<std::size_t>> UpgradedStream::read_some(std::span<char> into, Deadline deadline) {
@@ -14,8 +12,7 @@ Task<Result<std::size_t>> UpgradedStream::read_some(std::span<char> into, Deadli
     }
     co_await inflow.wait(deadline);
   }
-  const std::size_t count = std::min(into.size(), inflow.bytes().size());
-  std::ranges::copy(inflow.bytes().substr(0, count), into.begin());
+  const std::size_t count = inflow.bytes().copy(into.data(), into.size());
   inflow.consume(count);
   co_return count;
 }
