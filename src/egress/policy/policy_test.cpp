@@ -200,7 +200,8 @@ TEST_F(Requests, MethodsAndPaths_AreBothNeeded) {
 TEST_F(Requests, PathThatCouldBeReadAsAnother_MatchesNoAllowance) {
   const Policy policy{.network = Network::allow_list, .allow = {restricted({}, {"/v1"})}, .deny = {}};
   for (const char* path : {"/v1/../admin", "/v1/..", "/v1/%2e%2e/admin", "/v1/.%2E/admin", "/v1%2f..%2fadmin", "/v1//x",
-                           "/v1\\..\\admin", "/v1/%5c", "/v1/%252e", "/v1/./x", "/v1/..;/admin", "/v1/%00"}) {
+                           "/v1/%c0%ae%c0%ae/admin", "/v1/%e0%80%ae./admin", "/v1%c0%afx", "/v1\\..\\admin", "/v1/%5c",
+                           "/v1/%252e", "/v1/./x", "/v1/..;/admin", "/v1/%00"}) {
     EXPECT_FALSE(may(policy, "GET", path)) << path;
   }
 }

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "core/file_error.hpp"
+#include "core/utf8.hpp"
 #include "egress/policy/host_name.hpp"
 
 namespace cloche::egress {
@@ -84,7 +85,8 @@ bool is_path_prefix(std::string_view prefix, std::string_view path) {
 }
 
 bool is_odd_path(std::string_view path) {
-  // What a server may read as another path: dot segments, in any spelling, encoded or doubled slashes, backslashes.
+  // What a server may read as another path: dot segments, in any spelling, encoded or doubled slashes, backslashes, and
+  // what is not UTF-8: some decoders take an overlong form for the character itself.
   std::string decoded;
   for (std::size_t i = 0; i < path.size(); ++i) {
     if (path[i] == '%' && i + 2 < path.size()) {
@@ -99,6 +101,7 @@ bool is_odd_path(std::string_view path) {
     }
     decoded += path[i];
   }
+  if (!is_utf8(decoded)) return true;
   if (decoded.find('\\') != std::string::npos || decoded.find("//") != std::string::npos) return true;
   return (decoded + "/").find("/./") != std::string::npos || (decoded + "/").find("/../") != std::string::npos ||
          decoded.find(";") != std::string::npos;
