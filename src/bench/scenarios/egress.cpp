@@ -11,6 +11,7 @@
 #include "bench/service_process.hpp"
 #include "json/lenient_json.hpp"
 #include "json/write_json.hpp"
+#include "wire/egress_messages.hpp"
 
 namespace cloche::bench {
 
@@ -19,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr double mebibyte = 1 << 20;
-constexpr std::uint16_t proxy_port = 3128;
+constexpr std::uint16_t proxy_port = wire::usual_proxy_port;
 constexpr int connections_each = 10;
 
 const std::string directly = "directly, on the host";
