@@ -113,17 +113,17 @@ for line in lines:
     line.connect_ex(("127.0.0.1", 3128))
 poll, waiting = select.poll(), dict((line.fileno(), line) for line in lines)
 for number in waiting: poll.register(number, select.POLLOUT)
-open("all", "w").close()
-end = time.monotonic() + 3
-while waiting and time.monotonic() < end:
+while waiting and not os.path.exists("enough"):
     for number, _ in poll.poll(100):
         poll.unregister(number)
         try: waiting.pop(number).sendall(b"CONNECT {ALLOWED}:{world.port} HTTP/1.1\\r\\nHost: {ALLOWED}:{world.port}\\r\\n\\r\\n")
         except OSError: pass
+while not os.path.exists("enough"): time.sleep(0.05)
 """)
-    house.eventually(lambda: len(world.allowed.seen) > before, "connections arrive")
+    house.eventually(lambda: len(world.allowed.seen) >= before + MOST // 2, "connections arrive")
     assert world.inside(neighbour, f"tell(http_status('{ALLOWED}', {world.port}))") == 200
-    house.eventually(lambda: "all" in world.house.bash(session, "ls")["stdout"], "all were tried")
+    house.eventually(lambda: world.outcomes(session).count("allowed") >= MOST // 2, "the books have them")
+    world.house.bash(session, "touch enough")
     house.eventually(lambda: world.house.ask("GET", f"/sessions/default/{session}/runs/{run}").json()["state"] == "ended",
                      "the program ended")
     open_at_once = peak(world.events(session))

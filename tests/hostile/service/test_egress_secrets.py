@@ -198,7 +198,7 @@ def test_request_with_a_secret__arrives_with_it(world):
     """The control: the server gets the secret; the program gets its response."""
     before = len(world.api.seen)
     got = https(world, "/v1/good")
-    assert got.startswith("HTTP/1.1 200 ") and "\r\nok\r\n" in got, got
+    assert got.startswith("HTTP/1.1 200 ") and "\r\nok" in got, got
     assert SECRET.encode() in b"".join(bytes(heard) for heard in world.api.seen[before:])
     assert [event["secret"] for event in world.events(world.thief) if event.get("secret")]
 
