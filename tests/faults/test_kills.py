@@ -38,6 +38,8 @@ def go_through_everything(server):
             server.call("POST", f"/sandboxes/{lent['sandbox_id']}/run", {"command": "echo on"})
             server.call("DELETE", f"/sandboxes/{lent['sandbox_id']}{end}")
     server.end_session("made")
+    server.call("POST", "/sessions", {"session_id": "with-network", "network": "allow-list"})
+    server.call("PUT", "/sessions/default/with-network/network", {"network": {"mode": "allow-list", "allow": ["a.test"]}})
     server.call("POST", "/volumes", {"name": "data", "size": "16m"})
     server.call("POST", "/sessions", {"session_id": "with-volume", "volumes": [{"name": "data"}]})
 

@@ -84,6 +84,10 @@ def go_through_everything(server):
          "test_cases": [["1"], ["2"]]})
     ask("end session", "DELETE", "/sessions/default/made?mode=cut")
     for turn in "123":
+        ask("session with network " + turn, "POST", "/sessions", {"session_id": "n" + turn, "network": "allow-list"})
+        ask("change network " + turn, "PUT", f"/sessions/default/n{turn}/network", {"network": "none"})
+        ask("end session with network " + turn, "DELETE", f"/sessions/default/n{turn}")
+    for turn in "123":
         ask("create volume " + turn, "POST", "/volumes", {"name": "data", "size": "16m"})
         ask("use volume " + turn, "POST", "/sessions", {"session_id": "v" + turn, "volumes": [{"name": "data"}]})
         ask("end use " + turn, "DELETE", f"/sessions/default/v{turn}")

@@ -34,6 +34,7 @@ def settings_for(target):
     return {
         "drain_timeout": "2s",
         "sessions": {"most": 40},
+        "egress": {"choose": {"tenants": "all"}},
         "profiles": {
             "session": {**target.sandbox(), "limits": limits, "pool": {"pool_size": 2, "scale_limit": 44}},
             "python": {**target.sandbox(), "work_dir": "/app", "limits": limits,

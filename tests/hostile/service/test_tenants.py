@@ -22,7 +22,7 @@ BODIES = {
     "POST /write": {"path": "treasure", "content": "stolen"}, "POST /grep": {"pattern": "."},
     "POST /glob": {"pattern": "*"}, "POST /sessions": {}, "POST /stat": {"path": "treasure"},
     "POST /delete": {"path": "treasure"}, "POST /move": {"path": "treasure", "to": "stolen"},
-    "POST /mkdir": {"path": "treasury"}, "POST /edit": {"path": "treasure", "old": "e", "new": "", "replace_all": True},
+    "POST /volumes": {"name": "loot", "size": "16m"}, "POST /mkdir": {"path": "treasury"}, "POST /edit": {"path": "treasure", "old": "e", "new": "", "replace_all": True},
 }
 LEASES = {
     "POST /sandboxes/{id}/prepare": {"submission_files": {}}, "POST /sandboxes/{id}/inject": {"resolved_assets": []},
@@ -34,7 +34,7 @@ LEASES = {
 BELOW = {"/signal": {"signal": "TERM"}, "/wait": {"timeout": 1}, "/contexts": {"name": "c", "language": "python"},
          "/copy": {"files": {"treasure": "stolen"}}}
 # These name nobody's things: figures of pools, a sandbox of one's own, a program of one's own; metrics and access lists are an admin's.
-NOBODYS = {"GET /stats", "POST /sandboxes/{language}", "POST /api/v1/execute", "GET /metrics", "GET /access", "GET /sessions"}
+NOBODYS = {"GET /stats", "POST /sandboxes/{language}", "POST /api/v1/execute", "GET /metrics", "GET /access", "GET /sessions", "GET /volumes"}
 
 
 def all_routes():
@@ -134,10 +134,14 @@ def test_tenant_in_the_body__is_the_tokens_or_nobodys(server):
             continue
         assert plain in BODIES, f"a new route: say here how its tenants are kept apart: {route}"
         method, path = target_of(route)
-        body = {"session_id": "vault", "tenant_id": "acme"} | BODIES[plain]
+        body = {"tenant_id": "acme"} | BODIES[plain]
+        if plain != "POST /volumes":
+            body["session_id"] = "vault"
         answer = server.ask(method, path, body, token=server.other)
         assert answer.status == 403, (route, answer)
         assert b"gold" not in answer.body
+    for listed in ("/sessions", "/volumes"):
+        assert server.ask("GET", f"{listed}?tenant_id=acme", token=server.other).status == 403
     assert untouched(server)
 
 
