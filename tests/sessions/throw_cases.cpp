@@ -25,8 +25,8 @@ using session::ShellLine;
 // Of other backends; of what happens after a restart, when nothing of the fake backend lives; of other programs; and of
 // looks that are minutes apart. tests/faults/test_throws.py comes by all of them.
 bool is_elsewhere(std::string_view point) {
-  constexpr std::string_view elsewhere[] = {"backend.",      "http.",    "judge.",          "pool.look",
-                                            "pool.make.int", "pool.rec", "session.recover", "test."};
+  constexpr std::string_view elsewhere[] = {"backend.",      "disk.",    "http.",           "judge.", "pool.look",
+                                            "pool.make.int", "pool.rec", "session.recover", "test.",  "volume."};
   return std::ranges::any_of(elsewhere, [&](std::string_view each) { return point.starts_with(each); });
 }
 
@@ -94,6 +94,14 @@ Task<Status> run_in_context(SessionUse& use) {
   co_return closed;
 }
 
+Task<Status> change_network(SessionStore& store) {
+  NetworkPolicy network;
+  network.mode = Network::allow_list;
+  auto changed = co_await store.set_network(tenant(), "s1", std::move(network), soon());
+  if (!changed) co_return fail(std::move(changed).error());
+  co_return Status{};
+}
+
 // Comes by every step there is, whatever the answers are.
 Task<> use_everything(pool::Manager& manager, SessionStore& store) {
   (void)co_await answered("lease", [&] { return use_lease(manager, true); });
@@ -105,6 +113,7 @@ Task<> use_everything(pool::Manager& manager, SessionStore& store) {
     (void)co_await answered("run in the background", [&] { return run_in_background(use); });
     (void)co_await answered("context", [&] { return run_in_context(use); });
     (void)co_await answered("runs of an earlier process", [&] { return find_runs(use); });
+    (void)co_await answered("network", [&] { return change_network(store); });
   }
   (void)co_await answered("end", [&] { return store.end(tenant(), "s1", EndMode::cut, soon()); });
 }
