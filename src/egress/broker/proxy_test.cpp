@@ -1,4 +1,5 @@
 // Requests for http:// URLs through the proxy: decisions, forwarding, and requests that are meant to be misread.
+#include "core/async/event.hpp"
 #include "egress/testing/brokered.hpp"
 #include "http/server/forwarding.hpp"
 
@@ -359,14 +360,15 @@ TEST_F(EgressProxy, RequestsThatCanBeReadInTwoWays_AreRefused) {
 }
 
 TEST_F(EgressProxy, ChunkedBodyThatBreaksOff_IsNotForwardedAsComplete) {
-  run([this]() -> Task<> {
-    std::string received;
+  std::optional<std::string> received;
+  run([this, &received]() -> Task<> {
     auto& server = serve([&received](Guest& guest) -> Task<> { received = co_await guest.rest(); });
     const std::string host = place(server);
     const auto response = co_await ask("POST http://" + host + "/ HTTP/1.1\r\nHost: " + host +
                                        "\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nzz\r\n");
     EXPECT_EQ(response.status, 400u);
-    EXPECT_EQ(received.find("0\r\n\r\n"), std::string::npos);
+    while (!received) co_await pause_for(std::chrono::milliseconds(1));
+    EXPECT_EQ(received->find("0\r\n\r\n"), std::string::npos);
   });
 }
 
