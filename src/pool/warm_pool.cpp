@@ -337,7 +337,7 @@ Task<Status> WarmPool::set_network(SlotId slot, ClaimId claim, egress::Policy ne
   }
   Outlets::Place place{policy_.tenant(slot).value_or(""), room.holder.empty() ? room.name : room.holder, room.books};
   const auto outlet = surroundings_.outlets.make(room.sandbox, std::move(place), std::move(network));
-  // From now on whoever takes the sandbox back closes it, whether it listens already or not.
+  // From now on it is closed when the sandbox is taken back, whether it listens already or not.
   room.outlet = outlet;
   auto listening = co_await outlet->listen(deadline);
   if (!listening && policy_.is_lent_to(slot, claim)) co_await close_outlet(slot);

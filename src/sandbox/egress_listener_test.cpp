@@ -1,15 +1,12 @@
 #include "sandbox/egress_listener.hpp"
 
-#include "sandbox/testing/scripted_agent.hpp"
+#include "sandbox/testing/offering_agent.hpp"
 
 namespace cloche {
 namespace {
 
 class EgressListenerTest : public AgentLinkTest {
  protected:
-  // The stream of the listener: the first that the server opens.
-  static constexpr wire::StreamId listener = 1;
-
   // Greets the agent, opens a listener and lets `body` have it.
   void with_listener(std::function<Task<>(EgressListener&)> body) {
     answer_hello();
@@ -25,15 +22,10 @@ class EgressListenerTest : public AgentLinkTest {
 
   template <class Message>
   void say(const Message& message) {
-    const std::string payload = wire::encode(message);
-    channel().say({.type = wire::FrameType::message, .stream = listener, .payload = payload});
+    say_to_listener(channel(), message);
   }
   void offer(std::uint64_t id, std::string host = {}, std::uint32_t port = 0) {
-    wire::EgressOffer offered;
-    offered.id = id;
-    offered.host = std::move(host);
-    offered.port = port;
-    say(offered);
+    offer_connection(channel(), id, std::move(host), port);
   }
 
   // What the server has sent, without the hello.
@@ -169,7 +161,7 @@ TEST_F(EgressListenerTest, FloodOfOffersThatNothingReads_CutsTheAgentOff) {
       offered.host = host;
       offered.port = 443;
       const std::string payload = wire::encode(offered);
-      wire::append_frame(bytes, {.type = wire::FrameType::message, .stream = listener, .payload = payload});
+      wire::append_frame(bytes, {.type = wire::FrameType::message, .stream = listener_stream, .payload = payload});
       if (bytes.size() > 100'000) channel().say(std::exchange(bytes, {}));
     }
     while (!link_.lost()) co_await pause_for(1ms);
@@ -199,7 +191,7 @@ INSTANTIATE_TEST_SUITE_P(Words, ImpossibleDestination,
 
 TEST_F(EgressListenerTest, AgentThatSpeaksOfOtherThings_EndsTheListener) {
   with_listener([this](EgressListener& offers) -> Task<> {
-    channel().say({.type = wire::FrameType::data, .lane = wire::lane::out, .stream = listener, .payload = "x"});
+    channel().say({.type = wire::FrameType::data, .lane = wire::lane::out, .stream = listener_stream, .payload = "x"});
     EXPECT_EQ(co_await next_error(offers), ErrorCode::protocol);
   });
 }
@@ -226,7 +218,7 @@ TEST_F(EgressListenerTest, AgentFromBeforeEgress_IsSaidToBeTooOld) {
     closed.reason = wire::CloseReason::unsupported;
     closed.message = "this agent does not support requests of kind 8";
     const std::string payload = wire::encode(closed);
-    channel().say({.type = wire::FrameType::close, .stream = listener, .payload = payload});
+    channel().say({.type = wire::FrameType::close, .stream = listener_stream, .payload = payload});
     const EgressListenSpec spec;
     auto opened = co_await EgressListener::open(link_, spec, Deadline::after(60s));
     EXPECT_EQ(opened.error().code, ErrorCode::unsupported);

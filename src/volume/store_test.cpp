@@ -16,6 +16,7 @@
 #include "core/fault_point.hpp"
 #include "disk/store.hpp"
 #include "support/eventually.hpp"
+#include "support/loop_devices.hpp"
 #include "support/missing.hpp"
 
 namespace cloche::volume {
@@ -54,15 +55,7 @@ class Volume : public testing::Test {
     return store;
   }
 
-  std::vector<std::string> loops() const {
-    std::vector<std::string> found;
-    for (const auto& entry : std::filesystem::directory_iterator("/sys/block")) {
-      std::ifstream file(entry.path() / "loop/backing_file");
-      std::string line;
-      if (std::getline(file, line) && line.starts_with(directory_)) found.push_back(entry.path().filename());
-    }
-    return found;
-  }
+  std::vector<std::string> loops() const { return testing_support::loop_devices_of(directory_); }
   void expect_no_loop() const {
     EXPECT_TRUE(testing_support::eventually([this] { return loops().empty(); })) << loops().size();
   }

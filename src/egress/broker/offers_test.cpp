@@ -4,15 +4,13 @@
 #include "core/async/task_group.hpp"
 #include "egress/broker/broker.hpp"
 #include "sandbox/egress_listener.hpp"
-#include "sandbox/testing/scripted_agent.hpp"
+#include "sandbox/testing/offering_agent.hpp"
 
 namespace cloche::egress {
 namespace {
 
 class EgressOffers : public AgentLinkTest {
  protected:
-  static constexpr wire::StreamId listener_stream = 1;
-
   void with_egress(BrokerOptions options, std::function<Task<>()> body) {
     answer_hello();
     run([this, options, body]() -> Task<> {
@@ -41,15 +39,10 @@ class EgressOffers : public AgentLinkTest {
 
   template <class Message>
   void say(const Message& message) {
-    const std::string payload = wire::encode(message);
-    channel().say({.type = wire::FrameType::message, .stream = listener_stream, .payload = payload});
+    say_to_listener(channel(), message);
   }
   void offer(std::uint64_t id, std::string host = {}, std::uint32_t port = 0) {
-    wire::EgressOffer offered;
-    offered.id = id;
-    offered.host = std::move(host);
-    offered.port = port;
-    say(offered);
+    offer_connection(channel(), id, std::move(host), port);
   }
   void send_data(wire::StreamId stream, std::string_view bytes) {
     channel().say({.type = wire::FrameType::data, .lane = wire::lane::out, .stream = stream, .payload = bytes});

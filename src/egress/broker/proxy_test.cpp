@@ -11,6 +11,11 @@ class EgressProxy : public Brokered {
   static std::string get(const std::string& url, const std::string& host, const std::string& more = "") {
     return "GET " + url + " HTTP/1.1\r\nHost: " + host + "\r\n" + more + "\r\n";
   }
+  static std::string get_from(const std::string& host, const std::string& port) {
+    std::string authority = host;
+    authority.append(":").append(port);
+    return get("http://" + authority + "/", authority);
+  }
   std::string place(const ScriptedTcpServer& server) const { return "server.test:" + std::to_string(server.port()); }
 };
 
@@ -213,7 +218,7 @@ TEST_F(EgressProxy, NamesInOddForms_AreTheSameName) {
     auto& server = serve_http("x");
     const std::string port = std::to_string(server.port());
     for (const std::string host : {"SERVER.TEST", "server.test.", "Server.Test."}) {
-      const auto response = co_await ask(get("http://" + host + ":" + port + "/", host + ":" + port));
+      const auto response = co_await ask(get_from(host, port));
       EXPECT_EQ(response.status, 200u) << host;
     }
     for (const std::string& asked : resolver_->asked) EXPECT_EQ(asked, "server.test");
@@ -251,13 +256,13 @@ TEST_F(EgressProxy, ReservedAddresses_AreRefusedInTheInternet) {
     for (const std::string host :
          {"127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "10.0.0.1", "169.254.169.254", "192.168.1.1",
           "[fe80::1]", "[fd00::1]", "0.0.0.0", "[::]", "224.0.0.1", "[64:ff9b::7f00:1]", "[2002:7f00:1::]"}) {
-      const auto response = co_await ask(get("http://" + host + ":" + port + "/", host + ":" + port));
+      const auto response = co_await ask(get_from(host, port));
       EXPECT_EQ(response.status, 403u) << host;
     }
     resolver_->answer("inside.test", {"127.0.0.1"});
     resolver_->answer("mapped.test", {"::ffff:127.0.0.1"});
     for (const std::string host : {"inside.test", "mapped.test", "server.test"}) {
-      const auto response = co_await ask(get("http://" + host + ":" + port + "/", host + ":" + port));
+      const auto response = co_await ask(get_from(host, port));
       EXPECT_EQ(response.status, 403u) << host;
       EXPECT_NE(response.body.find("127.0.0.1"), std::string::npos) << response.body;
     }
