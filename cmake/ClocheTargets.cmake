@@ -21,15 +21,24 @@ function(cloche_library name)
   endif()
 endfunction()
 
-# cloche_tests(<name> SOURCES … [LINK …] [ASYNC] [SYSTEM]): a GoogleTest program, every case a ctest of its own.
+# cloche_tests(<name> SOURCES … [LINK …] [ASYNC] [SYSTEM] [TIMEOUT …] [COST …] [FILTER …]): a GoogleTest program. Every
+# case, or every case that passes the filter, is a ctest of its own.
 #   SYSTEM: needs a runtime, an engine or a root filesystem; left out where only unit tests run.
+#   COST: ctest starts tests in the order of it, the highest first. Programs with long cases have more than the others
+#   with the label `system`, and unit tests have none: so short tests fill the end of a run.
 function(cloche_tests name)
   if(NOT CLOCHE_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "ASYNC;SYSTEM" "TIMEOUT" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "ASYNC;SYSTEM" "TIMEOUT;COST;FILTER" "SOURCES;LINK" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
+  endif()
+  if(NOT ARG_COST)
+    set(ARG_COST 0)
+    if(ARG_SYSTEM)
+      set(ARG_COST 2)
+    endif()
   endif()
   set(label unit)
   if(ARG_SYSTEM)
@@ -45,7 +54,7 @@ function(cloche_tests name)
     target_link_libraries(${name} PRIVATE cloche_async)
     target_precompile_headers(${name} REUSE_FROM cloche_async)
   endif()
-  gtest_discover_tests(${name} TEST_PREFIX ${name}/ DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS ${label})
+  gtest_discover_tests(${name} TEST_PREFIX ${name}/ TEST_FILTER "${ARG_FILTER}" DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT ${ARG_TIMEOUT} COST ${ARG_COST} LABELS ${label})
 endfunction()
 
 # cloche_fuzzer(<name> SOURCES … [LINK …]): fuzz/<name>.cpp for libFuzzer, its seeds in fuzz/corpus/<name>.

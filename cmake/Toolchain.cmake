@@ -35,6 +35,9 @@ endif()
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  # Without this sloppiness ccache refuses to work with precompiled headers.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+  # Without this sloppiness ccache refuses to work with precompiled headers. The two other variables, and paths that begin
+  # at the root of the repository, let all clones of it share what was compiled.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+      CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
+  add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
 endif()

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,8 @@
 
 namespace cloche {
 
-/// What creates sandboxes: an OCI runtime without a daemon, or a Docker engine.
-enum class BackendKind { oci, docker };
+/// What creates sandboxes: an OCI runtime without a daemon, a Docker engine, or an E2B service.
+enum class BackendKind { oci, docker, e2b };
 
 /// The disks of sandboxes whose workspace is WorkspaceKind::disk.
 struct DiskOptions {
@@ -24,6 +25,20 @@ struct DiskOptions {
   Bytes max_total;
   /// Whether a disk's whole size is allocated when it is created. Otherwise it is allocated as programs write.
   bool preallocate = false;
+};
+
+/// The E2B service of BackendKind::e2b. An empty or unset member has the value of the environment variable in brackets.
+struct E2bOptions {
+  std::string api_key;        ///< The key [E2B_API_KEY].
+  std::string domain;         ///< The domain of the service [E2B_DOMAIN, or else `e2b.app`].
+  std::string template_name;  ///< The template of sandboxes whose spec names none [E2B_TEMPLATE, or else `base`].
+  /// Whether programs reach the internet directly, beyond Cloche's network rules [E2B_ALLOW_INTERNET_ACCESS, or else
+  /// false].
+  std::optional<bool> allow_internet_access;
+  /// Whether the service protects a sandbox by an access token [E2B_SECURE_ACCESS, or else true].
+  std::optional<bool> secure_access;
+  std::string api_url;      ///< The control plane of a private installation [E2B_API_URL].
+  std::string sandbox_url;  ///< The sandboxes of a private installation [E2B_SANDBOX_URL].
 };
 
 /// The directories and the identity of an engine.
@@ -50,11 +65,13 @@ struct EngineOptions {
   /// docker: the first of the host's uids from which sandboxes without a uid get one each, and how many there are.
   std::uint32_t docker_first_uid = 2'093'056;
   std::uint32_t docker_uids = 4096;  ///< 0: such sandboxes have uid 1000, and share what the kernel counts for a user.
+
+  E2bOptions e2b;  ///< e2b: the service.
 };
 
 /// One capability of a host.
 struct HostFinding {
-  std::string backend;  ///< The backend it concerns: `oci` or `docker`.
+  std::string backend;  ///< The backend it concerns: `oci`, `docker` or `e2b`.
   std::string name;     ///< The name of the capability.
   /// The state of the capability.
   enum class Level { good, warning, missing };

@@ -51,7 +51,10 @@ struct SandboxSpec {
   /// The user of the programs, from 1 to 65533. Unset: 1000; on docker with a runtime that shares the host's kernel,
   /// and without mounts, a uid of the engine's host that no other sandbox has.
   std::optional<std::uint32_t> uid;
-  std::uint32_t gid = 1000;          ///< The group of the programs, from 1 to 65533.
+  std::uint32_t gid = 1000;      ///< The group of the programs, from 1 to 65533.
+  std::string user = "sandbox";  ///< The name of that user and of its group.
+  /// Whether programs may also run as root of the sandbox. Such a sandbox is never reset, only removed.
+  bool root = false;
   std::string hostname = "sandbox";  ///< The host name that programs see.
   Limits limits;                     ///< Resource limits.
   /// Whether the server may carry connections of the programs to the outside. Where the runtime allows it, the sandbox

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cloche/language.hpp"
+#include "cloche/network.hpp"
 #include "cloche/outcome.hpp"
 #include "cloche/spec.hpp"
 #include "cloche/visibility.hpp"
@@ -87,6 +88,9 @@ struct Submission {
   AfterFailure after_failure = AfterFailure::go_on;  ///< Whether to run the remaining cases after a failure.
   std::uint32_t parallelism = 0;                     ///< Cases to run at a time. 0: as many as there are cores.
   std::string tenant;                                ///< The tenant; see ClaimOptions.
+  /// What the program can reach, also while it is compiled, instead of the network of its profile. A checker or an
+  /// interactor has the network of its profile.
+  std::optional<NetworkPolicy> network;
 };
 
 /// How a case ended, in the autograder's terms.

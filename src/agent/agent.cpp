@@ -25,8 +25,10 @@
 #include "agent/link/loop.hpp"
 #include "agent/link/server_link.hpp"
 #include "agent/link/tcp_stream.hpp"
+#include "agent/own_process.hpp"
 #include "agent/reset/ipc_objects.hpp"
 #include "agent/reset/reset.hpp"
+#include "agent/sudo/gate.hpp"
 #include "agent/version.hpp"
 #include "agent/zygote/zygotes.hpp"
 #include "wire/egress_messages.hpp"
@@ -36,19 +38,6 @@
 namespace cloche::agent {
 
 namespace {
-
-std::string own_path() {
-  char path[4096];
-  const ssize_t n = ::readlink("/proc/self/exe", path, sizeof path - 1);
-  return n > 0 ? std::string(path, static_cast<std::size_t>(n)) : std::string("/.cloche/agent");
-}
-
-// What the image and the engine set must not be visible to programs, and some kernels (gVisor) show it to all of them.
-void forget_environment() {
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
-    std::memset(*entry, 0, std::strlen(*entry));
-  ::clearenv();
-}
 
 // System calls that neither a runtime nor an engine has blocked. Open message queues only cost the sandbox its reuse;
 // with namespaces a program could exceed its process limit.
@@ -73,6 +62,7 @@ class Agent {
       : zygotes_(loop_, own_path()),
         background_(loop_, zygotes_, writers_),
         egress_(loop_),
+        sudo_(loop_),
         link_(
             loop_, STDIN_FILENO, STDOUT_FILENO,
             [this](ServerLink&, wire::StreamId id, std::string_view request) { return open(id, request); },
@@ -89,6 +79,8 @@ class Agent {
  private:
   void greet(const wire::Hello& hello, wire::Ready& ready) {
     keep_ = hello.keep;
+    allow_root(hello.root);
+    if (hello.root) sudo_.open();
     if (!keep_.empty()) writers_.share();
     ready.build = version;
     ready.background = static_cast<std::uint32_t>(background_.size());
@@ -168,7 +160,7 @@ class Agent {
       leftovers.push_back("agent: " + fact);
   }
 
-  // As process 1 the agent is the last parent of all processes.
+  // As process 1, or as the reaper below a relay, the agent is the last parent of all that it started.
   void reap_orphans() {
     sigset_t child;
     ::sigemptyset(&child);
@@ -193,6 +185,7 @@ class Agent {
   Zygotes zygotes_;
   Background background_;
   Egress egress_;
+  SudoGate sudo_;
   ServerLink link_;
 };
 
@@ -209,6 +202,11 @@ void run_agent() {
   // later. If this is not allowed, acting for a user is not allowed either, and reports the error.
   [[maybe_unused]] const int dropped = ::setgroups(0, nullptr);
   forget_environment();
+  // Below a relay it is not process 1. What a program leaves behind must not escape to another parent.
+  if (!become_reaper()) {
+    std::fprintf(stderr, "cloche-agent: must be process 1 on a kernel without subreapers\n");
+    std::_Exit(71);
+  }
   close_open_calls();
   Agent agent;
   hide_memory();

@@ -1,4 +1,4 @@
-// The agent: process 1 of a sandbox.
+// The agent: process 1 of a sandbox, or the child of its relay.
 #pragma once
 
 #include <string>

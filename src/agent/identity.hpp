@@ -1,7 +1,8 @@
 // The agent's own user and the users it acts for.
 //
 // The agent is uid 0 of the sandbox with the capabilities setuid, setgid and kill, and nothing else. A program never
-// has uid 0, so it can neither signal nor trace the agent, its supervisors, zygotes and workers.
+// has uid 0, so it can neither signal nor trace the agent, its supervisors, zygotes and workers. In a sandbox with
+// root, programs may have uid 0, and the agent has the capabilities that these get; such a sandbox is never reset.
 #pragma once
 
 #include <sys/types.h>
@@ -14,8 +15,16 @@ namespace cloche::agent {
 
 constexpr uid_t agent_uid = 0;
 
-// Permanently: sets all three user and group ids, and so drops all capabilities. `group` is the only supplementary
-// group; zero: none. Async-signal-safe.
+// Whether programs and file operations may have uid 0. The server says so in its hello.
+void allow_root(bool is_allowed);
+bool is_root_allowed();
+
+// Whether a program or a file operation may have these ids: root's together, where it is allowed, and no part of them
+// otherwise.
+bool is_allowed_user(uid_t uid, gid_t gid);
+
+// Permanently: sets all three user and group ids, and so drops all capabilities unless it is root. `group` is the only
+// supplementary group; zero: none. Async-signal-safe.
 bool become(uid_t uid, gid_t gid, gid_t group = 0);
 
 // Acts as the user, while the real and saved ids stay the agent's, so that the user's programs cannot signal the

@@ -1,5 +1,6 @@
-// The program inside every sandbox. `init` is how a backend starts it; what watches a zygote's run starts it with
-// `supervise`.
+// The program inside every sandbox. `init` is how a backend starts it, or `relay` where its connections may be cut,
+// with one `dial` for each of them; `prepare` comes first where the system is not one that Cloche made. What watches a
+// zygote's run starts it with `supervise`; under the name `sudo` it is that program.
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -10,6 +11,10 @@
 
 #include "agent/agent.hpp"
 #include "agent/exec/supervisor.hpp"
+#include "agent/prepare/prepare.hpp"
+#include "agent/relay/dial.hpp"
+#include "agent/relay/relay.hpp"
+#include "agent/sudo/client.hpp"
 #include "agent/version.hpp"
 
 namespace {
@@ -38,14 +43,19 @@ bool knows_no_automount() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const std::string_view called = argc > 0 ? argv[0] : "";
+  if (called.substr(called.rfind('/') + 1) == "sudo") cloche::agent::run_sudo(argc, argv);
   const std::string_view verb = argc > 1 ? argv[1] : "";
   if (verb == "init") cloche::agent::run_agent();
+  if (verb == "relay") cloche::agent::run_relay(argc > 2 && std::string_view(argv[2]) == "foreground");
+  if (verb == "dial") cloche::agent::run_dial();
   if (verb == "supervise" && argc == 4) {
     cloche::agent::supervise_existing(static_cast<pid_t>(std::atoi(argv[3])), std::atoi(argv[2]));
   }
   if (verb == "supervise" && argc == 10) {
     cloche::agent::supervise_watched(static_cast<pid_t>(std::atoi(argv[3])), std::atoi(argv[2]), watched(argv + 4));
   }
+  if (verb == "prepare") return cloche::agent::run_prepare(argc - 2, argv + 2);
   if (verb == "version") {
     std::printf("cloche-agent %s%s\n", cloche::agent::version, knows_no_automount() ? " no-automount" : "");
     return 0;

@@ -26,11 +26,11 @@ bool names_this_machine(std::string_view host) {
   return !none && address.is_loopback();
 }
 
-Status check_call_origin(const http::Fields& fields, const http::Peer& peer) {
+Status check_call_origin(const http::Fields& fields, const http::Peer& peer, const HostTest& is_ours) {
   const std::string_view host = http::field_value(fields, "Host");
   // Browsers do not use Unix sockets, and always send Host.
   const bool nameless = peer.is_local() && host.empty();
-  if (!nameless && !names_this_machine(host)) {
+  if (!nameless && !is_ours(host)) {
     return refused("without tokens, the Host header must be localhost, 127.0.0.1 or [::1]");
   }
   const std::string own = (peer.encrypted ? "https://" : "http://") + std::string(host);

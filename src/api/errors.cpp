@@ -40,6 +40,7 @@ ErrorAnswer answer_for(ErrorCode code) {
     case ErrorCode::cancelled: return {499, "cancelled"};
     case ErrorCode::sandbox_lost: return {410, "sandbox_lost"};
     case ErrorCode::ending: return {409, "session_ending"};
+    case ErrorCode::paused: return {409, "session_paused"};
     case ErrorCode::protocol: return {502, "protocol"};
     case ErrorCode::internal: break;
   }

@@ -66,9 +66,16 @@ Authenticated<Principal> Authenticator::check_token(std::string_view text) {
   return (*book)->check(*token, clocks_.wall());
 }
 
+Authenticated<Principal> Authenticator::principal_of(const std::string& token_id) {
+  if (!tokens_) return refuse(Reason::unknown, "no token file is configured");
+  const auto book = tokens_->get();
+  if (!book) return refuse(Reason::unavailable, "read tokens: " + book.error().message);
+  return (*book)->principal_of(token_id, clocks_.wall());
+}
+
 Authenticated<Principal> Authenticator::authenticate(std::optional<std::string_view> authorization, PeerPlace peer) {
   const auto text = authorization ? bearer_token(*authorization) : std::nullopt;
-  const bool is_own = text && text->starts_with(token_prefix);
+  const bool is_own = text && (text->starts_with(token_prefix) || parse_token(*text));
   if (!needs_token() && !is_own) {
     if (peer != PeerPlace::local) return refuse(Reason::not_local);
     return Principal{.tenant = "default", .role = Role::admin, .token_id = {}};

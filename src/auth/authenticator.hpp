@@ -39,6 +39,10 @@ class Authenticator {
   // tenant, and its holder must not become an admin because an operator forgot the token file.
   Authenticated<Principal> authenticate(std::optional<std::string_view> authorization, PeerPlace peer);
 
+  // The principal of a Cloche token, by the token's id. It is for credentials that were issued to the holder of that
+  // token: they end with it.
+  Authenticated<Principal> principal_of(const std::string& token_id);
+
  private:
   Authenticator(AuthOptions options, Clocks clocks);
   Authenticated<Principal> check_token(std::string_view text);

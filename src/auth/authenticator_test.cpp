@@ -57,6 +57,7 @@ TEST(AuthenticatorWithoutTokens, CallerWithATokenOfOurs_IsNotMadeAdmin) {
   auto open = Authenticator::open({});
   for (const PeerPlace peer : {PeerPlace::local, PeerPlace::remote}) {
     EXPECT_EQ(text_of(open->authenticate("Bearer " + make_token().text(), peer)), "unknown");
+    EXPECT_EQ(text_of(open->authenticate("Bearer " + make_token().e2b_key(), peer)), "unknown");
     EXPECT_EQ(text_of(open->authenticate("Bearer cloche_x", peer)), "malformed");
   }
 }

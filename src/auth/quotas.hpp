@@ -39,6 +39,8 @@ struct QuotaLimits {
   std::optional<Rate> egress_requests;                     // of programs that the server reads
   std::optional<std::uint32_t> volumes = 16;               // that exist; counted where they are kept
   std::optional<std::uint64_t> volume_bytes;               // of all of them, by their sizes
+  std::optional<std::uint32_t> snapshots = 32;             // that exist; counted where they are kept
+  std::optional<std::uint64_t> snapshot_bytes;             // of all of them, as stored
 };
 
 struct QuotaOptions {

@@ -26,6 +26,7 @@ void add_fault_points_command(CLI::App& app, Action& chosen);
 void add_exec_command(CLI::App& app, Action& chosen);
 void add_sessions_command(CLI::App& app, Action& chosen);
 void add_volumes_command(CLI::App& app, Action& chosen);
+void add_snapshots_command(CLI::App& app, Action& chosen);
 void add_logs_command(CLI::App& app, Action& chosen);
 void add_pools_command(CLI::App& app, Action& chosen);
 void add_top_command(CLI::App& app, Action& chosen);

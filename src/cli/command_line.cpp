@@ -20,6 +20,7 @@ void set_up_command_line(CLI::App& app, GeneralFlags& flags, Action& chosen) {
   add_exec_command(app, chosen);
   add_sessions_command(app, chosen);
   add_volumes_command(app, chosen);
+  add_snapshots_command(app, chosen);
   add_logs_command(app, chosen);
   add_pools_command(app, chosen);
   add_top_command(app, chosen);

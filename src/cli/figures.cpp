@@ -40,6 +40,7 @@ std::vector<SessionFigures> read_sessions(const json::value& answer) {
     session.lost_because = json::text(told, "lost_because");
     session.created = json::text(told, "created");
     session.last_used = json::text(told, "last_used");
+    session.expires = json::text(told, "expires");
     session.calls = json::number(told, "calls");
     session.sandbox = json::text(told, "sandbox");
     sessions.push_back(std::move(session));
@@ -80,6 +81,7 @@ Table session_table(const std::vector<SessionFigures>& sessions, std::chrono::sy
                {"STATE"},
                {"AGE", Align::right},
                {"IDLE", Align::right},
+               {"EXPIRES", Align::right},
                {"CALLS", Align::right},
                {"SANDBOX"}});
   for (const SessionFigures& session : sessions) {
@@ -92,6 +94,7 @@ Table session_table(const std::vector<SessionFigures>& sessions, std::chrono::sy
                {session.state, colour},
                age_text(session.created, now),
                session.calls > 0 ? std::string("-") : age_text(session.last_used, now),
+               time_left_text(session.expires, now),
                std::to_string(session.calls),
                {session.lost_because.empty() ? session.sandbox : session.lost_because, Colour::dim}});
   }

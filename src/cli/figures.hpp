@@ -28,6 +28,7 @@ struct SessionFigures {
   std::string lost_because;
   std::string created;
   std::string last_used;
+  std::string expires;  // empty: it does not
   std::int64_t calls = 0;
   std::string sandbox;
 };

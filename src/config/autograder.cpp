@@ -56,9 +56,12 @@ void read_autograder(Section& top, ManagerOptions& options) {
   for (const GraderLanguage& language : grader_languages) {
     Profile profile;
     profile.name = language.name;
-    if (traits_of(options.engine.backend).needs_image) profile.sandbox.image = language.image;
+    const BackendTraits& backend = traits_of(options.engine.backend);
+    if (backend.needs_image && backend.images != BackendTraits::Images::templates)
+      profile.sandbox.image = language.image;
     profile.sandbox.work_dir = "/app";
     profile.sandbox.limits = grader_limits();
+    if (backend.has_sizes_of_image) profile.sandbox.limits = limits_of_image(profile.sandbox.limits);
     if (const auto pool = finished_pool(pools[language.name])) {
       profile.pool = *pool;
     } else {

@@ -5,6 +5,7 @@
 
 #include "config/autograder.hpp"
 #include "config/host_file.hpp"
+#include "config/sections/dialects_section.hpp"
 #include "config/sections/egress_section.hpp"
 #include "config/sections/limits_section.hpp"
 #include "config/sections/profile_section.hpp"
@@ -35,7 +36,7 @@ bool is_name_prefix(std::string_view text) {
 
 bool is_engine_address(std::string_view text) { return text.starts_with("unix://") || text.starts_with("tcp://"); }
 
-void read_docker(Section& section, EngineOptions& options) {
+void read_docker(Section& section, const Environment&, EngineOptions& options) {
   section.whole("first_uid", options.docker_first_uid, {65'536, 0x7fff'0000});
   section.whole("uids", options.docker_uids, {0, 16'384});
   section.text("host", options.docker_host, "unix:///path or tcp://host:port", is_engine_address);
@@ -45,6 +46,30 @@ void read_docker(Section& section, EngineOptions& options) {
       section.refuse("host_path_map", "keys and values must each be " + std::string(path_rule));
     }
   }
+}
+
+bool is_web_address(std::string_view text) { return text.starts_with("http://") || text.starts_with("https://"); }
+
+void read_flag(Section& section, std::string_view key, std::optional<bool>& value) {
+  if (section.has(key)) section.choice(key, value.emplace(), {{"true", true}, {"false", false}});
+}
+
+void read_e2b(Section& section, const Environment& environment, EngineOptions& options) {
+  E2bOptions& e2b = options.e2b;
+  // A key that is written here by mistake must not become part of an error.
+  if (section.kind("api_key") == YamlNode::Kind::scalar) {
+    std::string ignored;
+    section.text("api_key", ignored);
+    section.refuse("api_key", "must be `{env: NAME}` or `{file: PATH}`, not the key itself");
+  } else {
+    section.section("api_key", [&](Section& place) { e2b.api_key = read_key(place, environment); });
+  }
+  section.text("domain", e2b.domain);
+  section.text("template", e2b.template_name);
+  read_flag(section, "allow_internet_access", e2b.allow_internet_access);
+  read_flag(section, "secure_access", e2b.secure_access);
+  section.text("api_url", e2b.api_url, "http://HOST:PORT or https://HOST", is_web_address);
+  section.text("sandbox_url", e2b.sandbox_url, "http://HOST:PORT or https://HOST", is_web_address);
 }
 
 void read_disk(Section& section, DiskOptions& options) {
@@ -59,10 +84,10 @@ void read_disk(Section& section, DiskOptions& options) {
 }
 
 // Settings of one backend: a section of its name.
-constexpr std::pair<std::string_view, void (*)(Section&, EngineOptions&)> backend_sections[] = {
-    {"docker", &read_docker}};
+constexpr std::pair<std::string_view, void (*)(Section&, const Environment&, EngineOptions&)> backend_sections[] = {
+    {"docker", &read_docker}, {"e2b", &read_e2b}};
 
-void read_engine(Section& top, EngineOptions& options) {
+void read_engine(Section& top, const Environment& environment, EngineOptions& options) {
   std::string backend;
   const auto is_backend = [](std::string_view name) { return find_backend(name) != nullptr; };
   top.text("backend", backend, "one of " + backend_names(), is_backend);
@@ -79,7 +104,7 @@ void read_engine(Section& top, EngineOptions& options) {
   }
   top.section("disk", [&](Section& section) { read_disk(section, options.disk); });
   for (const auto& [name, read] : backend_sections) {
-    top.section(name, [&](Section& section) { read(section, options); });
+    top.section(name, [&](Section& section) { read(section, environment, options); });
   }
 }
 
@@ -115,6 +140,7 @@ void read_profiles(Section& top, const Environment& environment, Config& config)
   ManagerOptions& options = config.manager;
   ProfileDefaults defaults;
   defaults.image = default_image(environment, options.engine.backend);
+  if (traits_of(options.engine.backend).has_sizes_of_image) defaults.limits = limits_of_image(defaults.limits);
   defaults.gpus_with_network = config.sessions.gpus_with_network;
   defaults.most_disk = options.engine.disk.max_size;
   top.section("pool", [&](Section& section) { read_pool(section, defaults.pool); });
@@ -136,6 +162,8 @@ void read_service(Section& top, Config& config) {
   top.section("server", [&](Section& section) { read_server(section, config.server); });
   top.section("sessions",
               [&](Section& section) { read_sessions(section, config.manager.engine.disk.max_size, config.sessions); });
+  top.section("snapshots", [&](Section& section) { read_snapshots(section, config.snapshots); });
+  top.section("dialects", [&](Section& section) { read_dialects(section, config.dialects); });
   top.section("log", [&](Section& section) { read_log(section, config.log); });
 }
 
@@ -147,7 +175,7 @@ Result<Config> parse_config(std::string_view text, const std::string& name, cons
   Section top(errors, root, "", 1);
   Config config;
   const bool autograder = is_autograder(top);
-  if (!autograder) read_engine(top, config.manager.engine);
+  if (!autograder) read_engine(top, environment, config.manager.engine);
   CLOCHE_CHECK(apply_environment(environment, config.manager.engine));
   CLOCHE_TRY(config.sessions.gpus_with_network, allows_gpus_with_network(environment));
   if (autograder) {

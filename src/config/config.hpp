@@ -21,8 +21,10 @@ struct Config {
   ManagerOptions manager;
   ServerSettings server;
   SessionSettings sessions;
+  SnapshotSettings snapshots;
   AccessSettings access;
   LogSettings log;
+  DialectSettings dialects;
   // Volumes that every sandbox of a profile has, by the profile's name.
   std::map<std::string, std::vector<VolumeMount>> volumes;
   std::optional<Part> languages;  // what is below `languages:`; see runner/language_registry.hpp

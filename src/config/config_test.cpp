@@ -83,6 +83,8 @@ profiles:
     work_dir: /app
     uid: 1001
     gid: 1002
+    user: someone
+    root: true
     hostname: box
     network: none
     ready_timeout: 5s
@@ -133,6 +135,8 @@ profiles:
   EXPECT_EQ(profile.sandbox.work_dir, "/app");
   EXPECT_EQ(profile.sandbox.uid, 1001U);
   EXPECT_EQ(profile.sandbox.gid, 1002U);
+  EXPECT_EQ(profile.sandbox.user, "someone");
+  EXPECT_TRUE(profile.sandbox.root);
   EXPECT_EQ(profile.sandbox.hostname, "box");
   EXPECT_EQ(profile.sandbox.ready_timeout, 5s);
   EXPECT_EQ(profile.sandbox.limits.memory, mib(256));

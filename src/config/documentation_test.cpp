@@ -71,6 +71,7 @@ TEST(Documentation, EveryKey_IsInIt) {
   int keys = 0;
   for (const std::string wrong : {"zzzzzzzzzz: 1",
                                   "docker: {zzzzzzzzzz: 1}",
+                                  "e2b: {zzzzzzzzzz: 1}",
                                   "disk: {zzzzzzzzzz: 1}",
                                   "pool: {zzzzzzzzzz: 1}",
                                   "limits: {zzzzzzzzzz: 1}",
@@ -88,6 +89,8 @@ TEST(Documentation, EveryKey_IsInIt) {
                                   "sessions: {max_limits: {zzzzzzzzzz: 1}}",
                                   "sessions: {artifacts: {zzzzzzzzzz: 1}}",
                                   "log: {zzzzzzzzzz: 1}",
+                                  "dialects: {zzzzzzzzzz: 1}",
+                                  "dialects: {e2b: {zzzzzzzzzz: 1}}",
                                   "profiles: {a: {network: {zzzzzzzzzz: 1}}}",
                                   "egress: {zzzzzzzzzz: 1}",
                                   "egress: {rules: {a: {zzzzzzzzzz: 1}}}",

@@ -53,6 +53,25 @@ Result<bool> flag(const Environment& environment, const std::string& name) {
   return refused(name, "must be true or false, not " + shown(given));
 }
 
+Status apply_flag(const Environment& environment, const std::string& name, std::optional<bool>& value) {
+  if (variable(environment, name).empty()) return {};
+  CLOCHE_TRY(value, flag(environment, name));
+  return {};
+}
+
+Status apply_e2b(const Environment& environment, E2bOptions& options) {
+  const auto apply = [&](const char* name, std::string& value) {
+    if (std::string given = variable(environment, name); !given.empty()) value = std::move(given);
+  };
+  apply("E2B_API_KEY", options.api_key);
+  apply("E2B_DOMAIN", options.domain);
+  apply("E2B_TEMPLATE", options.template_name);
+  apply("E2B_API_URL", options.api_url);
+  apply("E2B_SANDBOX_URL", options.sandbox_url);
+  CLOCHE_CHECK(apply_flag(environment, "E2B_ALLOW_INTERNET_ACCESS", options.allow_internet_access));
+  return apply_flag(environment, "E2B_SECURE_ACCESS", options.secure_access);
+}
+
 }  // namespace
 
 Environment process_environment() {
@@ -85,6 +104,7 @@ Status apply_environment(const Environment& environment, EngineOptions& options)
     const std::string address = variable(environment, std::string(backend.engine_variable));
     if (!address.empty()) options.*backend.engine = address;
   }
+  CLOCHE_CHECK(apply_e2b(environment, options.e2b));
   return {};
 }
 
@@ -116,15 +136,6 @@ Status apply_environment(const Environment& environment, SessionSettings& settin
 
 Result<bool> allows_gpus_with_network(const Environment& environment) {
   return flag(environment, "SANDBOX_GPU_NETWORK_ENABLED");
-}
-
-Status refuse_missing_features(const Environment& environment) {
-  for (const auto& [name, value] : environment) {
-    if (!name.starts_with("E2B_") || value.empty()) continue;
-    return fail(ErrorCode::unsupported,
-                "environment variable " + name + " is set, but Cloche has no E2B backend: unset it");
-  }
-  return {};
 }
 
 std::string default_image(const Environment& environment, BackendKind backend) {

@@ -21,7 +21,8 @@ Environment process_environment();
 std::string variable(const Environment& environment, const std::string& name);
 
 // CLOCHE_BACKEND (or SANDBOX_BACKEND), CLOCHE_STATE_DIR, CLOCHE_RUN_DIR, CLOCHE_INSTANCE, and the addresses of engines:
-// DOCKER_HOST.
+// DOCKER_HOST. And E2B_API_KEY, E2B_DOMAIN, E2B_TEMPLATE, E2B_ALLOW_INTERNET_ACCESS, E2B_SECURE_ACCESS, E2B_API_URL and
+// E2B_SANDBOX_URL, which are those of E2B's own clients, too: other backends ignore them.
 Status apply_environment(const Environment& environment, EngineOptions& options);
 
 // SANDBOX_IDLE_TIMEOUT, SANDBOX_MAX_SESSIONS, SANDBOX_MEM_LIMIT and SANDBOX_GPU_ENABLED.
@@ -32,12 +33,8 @@ Result<bool> allows_gpus_with_network(const Environment& environment);
 inline constexpr std::string_view no_network_with_gpus =
     "a profile with GPUs can have a network only if the environment variable SANDBOX_GPU_NETWORK_ENABLED is true";
 
-// `unsupported` when a variable asks for what Cloche has not: E2B. A service that went on without would be another than
-// was asked for.
-Status refuse_missing_features(const Environment& environment);
-
 // The image of profiles that name none: the backend's variable (SANDBOX_WORKER_IMAGE), else its usual image. Empty for
-// a backend that needs no image.
+// a backend that needs no image, or knows one itself.
 std::string default_image(const Environment& environment, BackendKind backend);
 
 bool is_instance(std::string_view text);

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,6 +45,7 @@ struct SessionSettings {
   std::string profile =
       "session";  // of sessions that do not name one; created by Cloche if there is none with this name
   std::chrono::seconds idle_timeout{900};
+  std::chrono::seconds paused_timeout = std::chrono::hours(24);
   std::uint32_t most = 50;         // of all tenants together; 0: no sessions
   std::optional<Bytes> memory;     // over the profile's
   bool gpus = false;               // one GPU for each session whose profile has none
@@ -61,12 +63,31 @@ struct SessionSettings {
   std::string image;  // of the profile that Cloche makes; on oci none: the host's own /usr
 };
 
+struct SnapshotSettings {
+  Bytes max_size = mib(8 * 1024);  // of the files of one snapshot
+};
+
 // Who may use what, where a configuration says so.
 struct AccessSettings {
   auth::AccessTable::Lists secrets;    // that a request may name
   auth::AccessTable::Lists profiles;   // in place of what holds for a profile that lists no tenants
   auth::AccessTable::Lists rule_sets;  // that a request may name
   auth::AccessList network;            // who may choose one in place of the profile's
+};
+
+// E2B's API (src/dialect/e2b).
+struct E2bSettings {
+  bool enabled = true;
+  std::string domain;          // sandboxes are reached as PORT-ID.DOMAIN; may have a port. Empty: only by headers
+  bool insecure = false;       // requests may create sandboxes that need no access token
+  bool public_traffic = true;  // ports of sandboxes need no token, unless the sandbox was created so
+  std::chrono::seconds max_timeout = std::chrono::hours(24);
+  std::map<std::string, std::string> templates;  // names of profiles, by the names of templates
+};
+
+// APIs of other systems that the service speaks.
+struct DialectSettings {
+  E2bSettings e2b;
 };
 
 enum class LogForm { automatic, text, json };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,9 +38,13 @@ enum class AfterLoss {
 };
 
 struct ContextCaps {
-  Bytes keep_output = mib(1);   // of stdout and of stderr; the rest is counted and dropped
-  Bytes stop_output = mib(64);  // of each; a call that prints more is interrupted
+  Bytes keep_output = mib(1);     // of stdout and of stderr; the rest is counted and dropped
+  Bytes stop_output = mib(64);    // of each; a call that prints more is interrupted
+  Bytes keep_displays = mib(32);  // of what it shows; the rest is dropped
 };
+
+// Called with each thing that a call shows, as its driver describes it: any bytes.
+using DisplaySink = std::function<void(std::string)>;
 
 struct CallResult {
   ContextEnding ending = ContextEnding::ok;

@@ -34,6 +34,15 @@ std::string how_it_ended(const Interpreter& interpreter) {
   return *ended ? describe(**ended) : ended->error().message;
 }
 
+// An interpreter that did not start: what is wrong is a program that is not there, the directory that the caller named,
+// or the sandbox.
+ErrorCode code_of_start(const Outcome& outcome) {
+  constexpr std::string_view enter = "enter the work directory";
+  if (outcome.ending != Ending::not_started) return ErrorCode::unavailable;
+  if (outcome.reason.starts_with(enter)) return ErrorCode::invalid_argument;
+  return outcome.exit_code == 127 ? ErrorCode::not_found : ErrorCode::unavailable;
+}
+
 std::string why_cut(ContextEnding cut, const CoreCall& call) {
   if (cut == ContextEnding::output_limit) {
     return "it printed more than " + std::to_string(call.caps.stop_output.count) + " bytes";
@@ -84,7 +93,8 @@ Task<Status> CallRunner::launch() {
     auto launched = co_await launch(std::move(program), deadline);
     if (launched) co_return launched;
     error = std::move(launched).error();
-    if (error.code != ErrorCode::not_found) break;
+    // The next one may be another program, or the same in another directory.
+    if (error.code != ErrorCode::not_found && error.code != ErrorCode::invalid_argument) break;
   }
   co_return fail(std::move(error).at("start the context"));
 }
@@ -115,9 +125,7 @@ Task<Status> CallRunner::launch(ExecSpec program, Deadline deadline) {
     if (fresh->ended()) {
       if (!*fresh->ended()) co_return fail(fresh->ended()->error());
       const Outcome& outcome = **fresh->ended();
-      const auto code = outcome.ending == Ending::not_started && outcome.exit_code == 127 ? ErrorCode::not_found
-                                                                                          : ErrorCode::unavailable;
-      co_return fail(code, how_it_ended(*fresh) + (err.empty() ? "" : ": " + err));
+      co_return fail(code_of_start(outcome), how_it_ended(*fresh) + (err.empty() ? "" : ": " + err));
     }
     if (deadline.passed()) co_return fail(ErrorCode::timeout, "the interpreter was not ready in time");
     co_await wake_->wait(deadline);
@@ -172,6 +180,14 @@ struct CallRunner::Conversation {
   Deadline next;                     // when to do something about it
   std::optional<ContextEnding> cut;  // why the call is being ended
   std::optional<DriverEnd> end;
+  DisplaySink display;
+  std::uint64_t display_room = 0;  // bytes that may still be shown
+
+  void show(DriverDisplay shown) {
+    if (!display || shown.rest.size() > display_room) return;
+    display_room -= shown.rest.size();
+    display(std::move(shown.rest));
+  }
 
   // Takes what there is, up to the call's end or its limit on output.
   void take(Interpreter& interpreter) {
@@ -185,6 +201,8 @@ struct CallRunner::Conversation {
     auto& event = std::get<DriverEvent>(item);
     if (auto* begin = std::get_if<DriverBegin>(&event); begin != nullptr && begin->id == id) {
       interpreter.begin = std::move(begin->rest);
+    } else if (auto* shown = std::get_if<DriverDisplay>(&event); shown != nullptr && shown->id == id) {
+      show(std::move(*shown));
     } else if (const auto* leaving = std::get_if<DriverLeaving>(&event); leaving != nullptr && leaving->id == id) {
       interpreter.leaving = true;
       next = Deadline::after(leaving_timeout);
@@ -206,7 +224,14 @@ Task<> CallRunner::converse(CoreCall& call, CoreResult& result) {
                             .output = CallOutput(call.caps, std::move(sink)),
                             .next = Deadline::at(begun + call.wall_limit),
                             .cut = std::nullopt,
-                            .end = std::nullopt};
+                            .end = std::nullopt,
+                            .display = {},
+                            .display_room = call.caps.keep_displays.count};
+  if (call.display) {
+    conversation.display = [&call](std::string shown) {
+      if (!call.abandoned) call.display(std::move(shown));
+    };
+  }
   interpreter_->begin.clear();
   interpreter_->leaving = false;
   std::string request = call.request(conversation.id, *interpreter_);

@@ -19,6 +19,7 @@ struct CoreCall {
   std::chrono::milliseconds wall_limit{};
   ContextCaps caps;
   OutputSink sink;         // empty: output is in the result
+  DisplaySink display;     // empty: what it shows is dropped
   bool abandoned = false;  // its caller is gone: it is interrupted
 };
 

@@ -54,6 +54,12 @@ std::string to_driver_input(const CellRequest& request, const CellFrame& frame) 
   object["figures"] = view(frame.figure_prefix);
   object["most_figures"] = most_figures;
   if (request.input) object["input"] = request.input->size();
+  if (frame.rich) object["rich"] = true;
+  if (!request.env.empty()) {
+    json::object env;
+    for (const auto& [name, value] : request.env) env[view(name)] = view(value);
+    object["env"] = std::move(env);
+  }
   std::string line = json::serialize(object);
   line += '\n';
   if (request.input) line += *request.input;

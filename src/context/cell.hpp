@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,10 +14,12 @@
 namespace cloche {
 
 struct CellRequest {
-  std::string code;                  // Python, UTF-8
+  std::string code;                  // UTF-8
   std::optional<std::string> input;  // the cell's stdin; after it, or without it, there is its end
   std::chrono::milliseconds wall_limit = std::chrono::seconds(30);
+  std::map<std::string, std::string> env;  // variables that are set during the cell
   ContextCaps caps;
+  DisplaySink display;  // called with each rich result, a JSON object; see rich_results.py
 };
 
 // An exception that was not caught.
@@ -45,6 +48,7 @@ struct CellFrame {
   std::string id;
   std::uint64_t interrupts = 0;  // sent to this interpreter so far
   std::string figure_prefix;     // a figure's path is this, a number and ".png"
+  bool rich = false;             // rich results are wanted
 };
 // The driver's input.
 std::string to_driver_input(const CellRequest& request, const CellFrame& frame);

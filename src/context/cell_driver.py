@@ -42,7 +42,7 @@ def run():
     sys.modules["__main__"] = main
     os.register_at_fork(after_in_child=_forget)
     if "matplotlib.pyplot" not in sys.modules:
-        sys.meta_path.insert(0, _PyplotFinder(_save_where_shown))
+        sys.meta_path.insert(0, _ImportListener("matplotlib.pyplot", _save_where_shown))
     signal.signal(signal.SIGINT, _on_interrupt)
     _send(f"ready {_pid}")
     number = 0
@@ -124,9 +124,10 @@ def _serve(request, number, main):
     _interrupts = request["interrupts"]
     signal.signal(signal.SIGINT, _on_interrupt)
     _open_streams(request["input"])
-    _figures = _Figures(request["figures"], request["most_figures"])
+    _figures = _new_figures(request)
     _send(f"begin {request['id']}")
     report = {}
+    environment = _set_environment(request.get("env", {}))
     try:
         try:
             _running = True
@@ -136,6 +137,7 @@ def _serve(request, number, main):
     except BaseException as error:  # raised while the cell's own exception was being reported
         report["error"] = {"type": type(error).__name__, "message": "", "traceback": ""}
     _running = False
+    _set_environment(environment)
     if _getpid() != _pid:
         _leave_as_child(report)
     _flush()
@@ -145,11 +147,10 @@ def _serve(request, number, main):
 
 def _run_cell(source, name, main, report):
     try:
-        value = _evaluate(source, name, main.__dict__)
+        value = _evaluate(_prepared(source), name, main.__dict__)
         if value is not None and not source.rstrip().endswith(";"):
             main._ = value
-            text = repr(value)
-            report["value"], report["value_cut"] = _cut(text, MOST_VALUE), len(text) > MOST_VALUE
+            _report_value(value, report)
     except SystemExit as error:
         report["exit_code"] = _exit_code(error)
     except BaseException as error:
@@ -164,6 +165,33 @@ def _run_cell(source, name, main, report):
             _figures.tell_of_left_out()
     except BaseException as error:
         report.setdefault("error", _describe(error))
+
+
+# What follows is replaced where results are rich: see rich_results.py.
+
+
+def _new_figures(request):
+    return _Figures(request["figures"], request["most_figures"])
+
+
+def _prepared(source):
+    return source
+
+
+def _report_value(value, report):
+    text = repr(value)
+    report["value"], report["value_cut"] = _cut(text, MOST_VALUE), len(text) > MOST_VALUE
+
+
+def _set_environment(variables):
+    """Sets variables, and removes those with the value None. Returns what undoes it."""
+    former = {name: os.environ.get(name) for name in variables}
+    for name, value in variables.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+    return former
 
 
 def _describe(error):

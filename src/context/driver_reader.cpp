@@ -31,6 +31,7 @@ std::optional<DriverEvent> parse(std::string_view record) {
   const auto id = take_word(record);
   if (!is_id(id)) return std::nullopt;
   if (kind == "begin") return DriverBegin{std::string(id), std::string(record)};
+  if (kind == "display") return DriverDisplay{std::string(id), std::string(record)};
   if (kind == "leaving") return DriverLeaving{std::string(id)};
   if (kind == "end") return DriverEnd{DriverEnd::By::itself, std::string(id), std::string(record)};
   if (kind == "moved") return DriverEnd{DriverEnd::By::successor, std::string(id), std::string(record)};

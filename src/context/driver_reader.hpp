@@ -1,8 +1,8 @@
 // DriverReader: from the bytes that an interpreter's driver writes to its event descriptor to what they say.
 //
-// Records end with a NUL: `ready PID`, `begin ID REST`, `end ID REST`, `leaving ID` (a successor is about to report the
-// end), `moved ID REST` (it does). The driver shares its process with untrusted code, so these may be any bytes. No
-// I/O.
+// Records end with a NUL: `ready PID`, `begin ID REST`, `display ID REST`, `end ID REST`, `leaving ID` (a successor is
+// about to report the end), `moved ID REST` (it does). The driver shares its process with untrusted code, so these may
+// be any bytes. No I/O.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,12 @@ struct DriverBegin {
   std::string rest;
   bool operator==(const DriverBegin&) const = default;
 };
+// Something that the call shows, besides its output.
+struct DriverDisplay {
+  std::string id;
+  std::string rest;
+  bool operator==(const DriverDisplay&) const = default;
+};
 struct DriverLeaving {
   std::string id;
   bool operator==(const DriverLeaving&) const = default;
@@ -34,11 +40,11 @@ struct DriverEnd {
   std::string rest;
   bool operator==(const DriverEnd&) const = default;
 };
-using DriverEvent = std::variant<DriverReady, DriverBegin, DriverLeaving, DriverEnd>;
+using DriverEvent = std::variant<DriverReady, DriverBegin, DriverDisplay, DriverLeaving, DriverEnd>;
 
 class DriverReader {
  public:
-  static constexpr std::size_t longest_record = 2 * 1024 * 1024;
+  static constexpr std::size_t longest_record = 8 * 1024 * 1024;
   static constexpr std::size_t longest_id = 64;
 
   explicit DriverReader(std::size_t longest = longest_record) : longest_(longest) {}

@@ -60,7 +60,8 @@ void Interpreter::take_events(std::string_view bytes) {
     }
     if (!*event) return;
     const auto* end = std::get_if<DriverEnd>(&**event);
-    const std::size_t size = end != nullptr ? end->rest.size() : 0;
+    const auto* display = std::get_if<DriverDisplay>(&**event);
+    const std::size_t size = end != nullptr ? end->rest.size() : display != nullptr ? display->rest.size() : 0;
     put(std::move(**event), size);
   }
 }

@@ -2,8 +2,12 @@
 
 #include <csignal>
 
+#include "context/cell_call.hpp"
 #include "context/cell_driver_script.hpp"
+#include "context/charts_script.hpp"
 #include "context/figures_script.hpp"
+#include "context/notebook_modules_script.hpp"
+#include "context/rich_results_script.hpp"
 #include "core/ids.hpp"
 
 namespace cloche {
@@ -17,7 +21,10 @@ constexpr const char* start_driver =
 
 constexpr int most_interrupts = 2;
 
-std::string driver_source() { return std::string(figures_script) + cell_driver_script; }
+std::string driver_source(CellResults results) {
+  const std::string plain = std::string(figures_script) + cell_driver_script;
+  return results == CellResults::plain ? plain : plain + charts_script + rich_results_script + notebook_modules_script;
+}
 
 class PythonDialect final : public Dialect {
  public:
@@ -28,7 +35,7 @@ class PythonDialect final : public Dialect {
     spec.env = options_.env;
     spec.cwd = options_.directory;
     if (options_.zygote.empty()) {
-      spec.argv = {options_.interpreter, "-c", start_driver, driver_source()};
+      spec.argv = {options_.interpreter, "-c", start_driver, driver_source(options_.results)};
     } else {
       spec.argv = {options_.interpreter};
       spec.zygote = options_.zygote;
@@ -60,11 +67,6 @@ Error explained(Error error, const std::string& zygote) {
   return error;
 }
 
-ContextEnding ending_of(const CellResult& result) {
-  const bool left_badly = result.exit_code.value_or(0) != 0;
-  return result.error || left_badly ? ContextEnding::error : ContextEnding::ok;
-}
-
 }  // namespace
 
 PythonContext::PythonContext(Executor executor, LiveSandbox& sandbox, PythonContextOptions options)
@@ -74,7 +76,7 @@ PythonContext::PythonContext(Executor executor, LiveSandbox& sandbox, PythonCont
 
 Task<Status> PythonContext::prepare(LiveSandbox& sandbox, std::string zygote, std::string interpreter,
                                     std::vector<std::string> imports, Deadline deadline) {
-  std::string source = driver_source();
+  std::string source = driver_source(CellResults::plain);
   auto started = co_await sandbox.start_zygote(std::move(zygote), std::move(interpreter), std::move(imports),
                                                std::move(source), deadline);
   if (!started) co_return fail(std::move(started).error().at("prepare Python for contexts"));
@@ -95,28 +97,9 @@ Task<Result<std::unique_ptr<PythonContext>>> PythonContext::open(LiveSandbox& sa
 }
 
 Task<Result<CellResult>> PythonContext::execute(CellRequest request, OutputSink sink, Deadline deadline) {
-  if (auto valid = validate(request); !valid) co_return fail(std::move(valid).error());
-  const std::string prefix = figures_ + std::to_string(++cells_) + "-";
-  CoreCall call;
-  call.wall_limit = request.wall_limit;
-  call.caps = request.caps;
-  call.sink = std::move(sink);
-  call.request = [cell = std::move(request), prefix](const std::string& id, const Interpreter& interpreter) {
-    CellFrame frame;
-    frame.id = id;
-    frame.interrupts = interpreter.interrupts;
-    frame.figure_prefix = prefix;
-    return to_driver_input(cell, frame);
-  };
-  auto called = co_await core_.call(std::move(call), deadline);
-  if (!called) co_return fail(std::move(called).error());
-  CellResult result;
-  static_cast<CallResult&>(result) = std::move(*called);
-  if (called->report.empty()) co_return result;
-  auto taken = take_report(called->report, prefix, result);
-  if (!taken) co_return fail(std::move(taken).error());
-  if (result.ending == ContextEnding::ok) result.ending = ending_of(result);
-  co_return result;
+  std::string figures = figures_ + std::to_string(++cells_) + "-";
+  auto ran = co_await run_cell(core_, std::move(request), std::move(figures), std::move(sink), deadline);
+  co_return ran;
 }
 
 }  // namespace cloche

@@ -15,12 +15,18 @@
 
 namespace cloche {
 
+enum class CellResults {
+  plain,  // the value of the last expression as text, figures as files
+  rich,   // what a cell shows in all its forms, by CellRequest::display; figures, too. Not with a zygote.
+};
+
 struct PythonContextOptions {
   std::string interpreter = "python3";
   std::string zygote;                      // forked from this one, which prepare() has made; empty: started plainly
   std::map<std::string, std::string> env;  // beside those that every program has
   std::string directory;                   // cells start here; empty: the sandbox's work directory
   std::string figures = "figures";         // directory for figures, below that one
+  CellResults results = CellResults::plain;
   AfterLoss after_loss = AfterLoss::refuse;
   std::chrono::milliseconds grace = std::chrono::seconds(2);  // for a cell to end after a SIGINT
 };

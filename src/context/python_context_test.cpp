@@ -167,7 +167,7 @@ TEST_F(PythonContextTest, InterpreterThatEnds_IsLostAtOnceUntilRestart) {
       EXPECT_EQ(ended.ending, ContextEnding::lost) << code;
       EXPECT_EQ(ended.state, ContextState::lost);
       EXPECT_THAT(ended.reason, HasSubstr(word)) << code;
-      EXPECT_LT(ended.wall, 10s) << code;
+      EXPECT_LT(ended.wall, 30s) << code;
       EXPECT_FALSE(python.alive());
       const auto dead = co_await run(python, "print('not run')");
       EXPECT_EQ(dead.ending, ContextEnding::lost);
@@ -255,7 +255,7 @@ TEST_F(PythonContextTest, CellThatDoesNotHeedItsInterrupt_CostsTheContextItsStat
         "if os.fork() == 0: os.setsid()\nprint(os.getpid())\nwhile True: time.sleep(100)");
     const auto begun = std::chrono::steady_clock::now();
     const auto stubborn = co_await run(python, std::move(request));
-    EXPECT_LT(std::chrono::steady_clock::now() - begun, 10s);
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, 30s);
     EXPECT_EQ(stubborn.ending, ContextEnding::timeout);
     EXPECT_EQ(stubborn.state, ContextState::lost);
     EXPECT_THAT(stubborn.reason, HasSubstr("the interpreter was stopped"));

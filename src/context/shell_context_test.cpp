@@ -253,7 +253,7 @@ TEST_F(ShellContextTest, CommandThatRunsTooLong_IsEndedAndTheNextOneIsClean) {
       SCOPED_TRACE(command);
       const auto begun = std::chrono::steady_clock::now();
       const auto slow = co_await run(shell, command, 250ms);
-      EXPECT_LT(std::chrono::steady_clock::now() - begun, 8s);
+      EXPECT_LT(std::chrono::steady_clock::now() - begun, 30s);
       EXPECT_EQ(slow.ending, ContextEnding::timeout);
       EXPECT_EQ(slow.exit_code, 124);
       EXPECT_EQ(slow.out, "on\n");
@@ -285,7 +285,7 @@ TEST_F(ShellContextTest, BackgroundJobs_GoOnAndCanBeWaitedFor) {
   with_each_shell([](LiveSandbox&, ShellContext& shell) -> Task<> {
     const auto begun = std::chrono::steady_clock::now();
     const auto started = co_await run(shell, "(sleep 0.3; echo done >/tmp/done; exit 6) & p=$!; echo started");
-    EXPECT_LT(std::chrono::steady_clock::now() - begun, 5s);
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, 30s);
     EXPECT_EQ(started.out, "started\n");
     const auto waited = co_await run(shell, "wait $p; echo $?; cat /tmp/done");
     EXPECT_EQ(waited.out, "6\ndone\n");

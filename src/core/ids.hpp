@@ -13,7 +13,8 @@ struct SandboxId {
   auto operator<=>(const SandboxId&) const = default;
 };
 
-// So many random bytes from the kernel, as lower-case hexadecimal digits.
+// So many random bytes from the kernel, and the same as lower-case hexadecimal digits.
+std::string random_bytes(std::size_t count);
 std::string random_hex(std::size_t bytes);
 
 }  // namespace cloche

@@ -18,6 +18,7 @@ std::string_view to_string(ErrorCode code) {
     case ErrorCode::cancelled: return "cancelled";
     case ErrorCode::sandbox_lost: return "sandbox_lost";
     case ErrorCode::ending: return "ending";
+    case ErrorCode::paused: return "paused";
     case ErrorCode::protocol: return "protocol";
     case ErrorCode::internal: return "internal";
   }

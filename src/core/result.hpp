@@ -21,6 +21,7 @@ enum class ErrorCode {
   cancelled,          // the caller took the request back
   sandbox_lost,       // the sandbox died or was destroyed meanwhile
   ending,             // the named thing is being ended, and takes nothing new
+  paused,             // the named thing does nothing until it is resumed
   protocol,           // the other side said something it must not say
   internal,           // a bug, or a system call that failed for no foreseeable reason
 };

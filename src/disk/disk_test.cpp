@@ -32,7 +32,7 @@ class Disk : public testing::Test {
  protected:
   void SetUp() override {
     if (::geteuid() != 0) CLOCHE_CANNOT_TEST("root", "disks are mounted by root");
-    std::string name = (std::filesystem::temp_directory_path() / "cloche-disk.XXXXXX").string();
+    std::string name = (testing_support::directory_of_images() / "cloche-disk.XXXXXX").string();
     ASSERT_NE(::mkdtemp(name.data()), nullptr);
     directory_ = name;
     DiskStore store = make_store();

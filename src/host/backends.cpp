@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backend/docker/docker_backend.hpp"
+#include "backend/e2b/e2b_backend.hpp"
 #include "backend/oci/oci_backend.hpp"
 #include "host/embedded_agent.hpp"
 
@@ -41,12 +42,20 @@ Result<std::unique_ptr<Backend>> make_docker(BackendParts parts) {
   return create_docker_backend(std::move(parts.executor), parts.threads, std::move(docker));
 }
 
+Result<std::unique_ptr<Backend>> make_e2b(BackendParts parts) {
+  CLOCHE_TRY(E2bSettings e2b, e2b_settings(parts.options.e2b));
+  e2b.instance = parts.instance;
+  e2b.agent_path = std::move(parts.agent_path);
+  return create_e2b_backend(std::move(parts.executor), parts.threads, std::move(e2b));
+}
+
 struct BackendMaker {
   BackendKind kind;
   Result<std::unique_ptr<Backend>> (*make)(BackendParts parts);
 };
 
-constexpr BackendMaker makers[] = {{BackendKind::oci, &make_oci}, {BackendKind::docker, &make_docker}};
+constexpr BackendMaker makers[] = {
+    {BackendKind::oci, &make_oci}, {BackendKind::docker, &make_docker}, {BackendKind::e2b, &make_e2b}};
 
 }  // namespace
 

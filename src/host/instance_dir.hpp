@@ -26,6 +26,8 @@ class InstanceDir {
   std::string journal() const { return id_.place + "/journal.db"; }
   std::string sessions() const { return id_.place + "/sessions.db"; }
   std::string volumes() const { return id_.place + "/volumes"; }
+  std::string e2b_key() const { return id_.place + "/e2b.key"; }
+  std::string snapshots() const { return id_.place + "/snapshots"; }
   // Sandboxes may be made from now on. Until then this process leaves nothing that the host must remember.
   void will_make() { nothing_left_ = false; }
   // Nothing with this id is left: when this object is destroyed, the host can forget it.

@@ -100,6 +100,30 @@ struct Client::Impl {
   }
 };
 
+// Returns its connection to the client when the body has been read.
+class Client::Body final : public ResponseStream {
+ public:
+  Body(std::shared_ptr<Impl> impl, Request request, Impl::Exchange exchange)
+      : impl_(std::move(impl)), request_(std::move(request)), exchange_(std::move(exchange)) {}
+
+  const Response& head() const override { return exchange_.reader->head(); }
+  Task<Result<std::string>> next(Deadline deadline) override {
+    if (!exchange_.connection) co_return std::string();
+    auto piece = co_await exchange_.connection->read_piece(*exchange_.reader, request_, deadline);
+    if (!piece) co_return fail(std::move(piece).error().at(describe(impl_->endpoint)));
+    if (piece->empty() && exchange_.reader->keeps_alive()) impl_->keep(std::move(exchange_.connection));
+    co_return piece;
+  }
+  void close() override {
+    if (exchange_.connection) exchange_.connection->close();
+  }
+
+ private:
+  std::shared_ptr<Impl> impl_;
+  Request request_;
+  Impl::Exchange exchange_;
+};
+
 Client::Client(Executor executor, Endpoint endpoint)
     : impl_(std::make_shared<Impl>(std::move(executor), std::move(endpoint))) {}
 
@@ -115,6 +139,12 @@ Task<Result<Response>> Client::stream(Request request, BodySink sink, Deadline d
   const auto impl = impl_;
   CLOCHE_CO_TRY(Impl::Exchange exchange, co_await impl->begin(request, "keep-alive", deadline));
   co_return co_await impl->finish(std::move(exchange), request, sink, deadline);
+}
+
+Task<Result<std::unique_ptr<ResponseStream>>> Client::open(Request request, Deadline deadline) {
+  const auto impl = impl_;
+  CLOCHE_CO_TRY(Impl::Exchange exchange, co_await impl->begin(request, "keep-alive", deadline));
+  co_return std::make_unique<Body>(impl, std::move(request), std::move(exchange));
 }
 
 Task<Result<Upgrade>> Client::upgrade(Request request, std::string protocol, Deadline deadline) {

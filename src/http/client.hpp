@@ -12,6 +12,19 @@
 
 namespace cloche::http {
 
+// A response whose body is read as it comes. Whatever is not read when the object goes away closes the connection.
+class ResponseStream {
+ public:
+  virtual ~ResponseStream() = default;
+
+  // Status and fields.
+  virtual const Response& head() const = 0;
+  // The next piece of the body; empty at its end. One reader at a time.
+  virtual Task<Result<std::string>> next(Deadline deadline) = 0;
+  // Ends a pending next() with the error `cancelled`.
+  virtual void close() = 0;
+};
+
 class Client {
  public:
   Client(Executor executor, Endpoint endpoint);
@@ -25,12 +38,16 @@ class Client {
   // Hands the body to `sink` piece by piece if the status says success; else the body is in the response.
   Task<Result<Response>> stream(Request request, BodySink sink, Deadline deadline);
 
+  // The response's head, whatever its status, and its body to be read.
+  Task<Result<std::unique_ptr<ResponseStream>>> open(Request request, Deadline deadline);
+
   // Asks to switch to `protocol`. The server agrees by 101, or by a plain 200 without a length, as Docker engines did
   // once; then the connection is the caller's.
   Task<Result<Upgrade>> upgrade(Request request, std::string protocol, Deadline deadline);
 
  private:
   struct Impl;
+  class Body;
   // Shared, so that a request that outlives the client still has its pool.
   std::shared_ptr<Impl> impl_;
 };

@@ -1,8 +1,12 @@
 // Connecting: unix sockets, TCP, and TLS over TCP.
 #include <netinet/tcp.h>
+#include <sys/stat.h>
 
 #include <boost/asio/ssl/host_name_verification.hpp>
 #include <charconv>
+#include <map>
+#include <memory>
+#include <mutex>
 
 #include "http/socket_stream.hpp"
 
@@ -112,6 +116,34 @@ Result<asio::ssl::context> tls_context(const TlsFiles& files) {
   return context;
 }
 
+using SharedContext = std::shared_ptr<asio::ssl::context>;
+
+// When each file was changed last, and how large it is.
+std::string state_of(const TlsFiles& files) {
+  std::string state;
+  for (const std::string* path : {&files.authority, &files.certificate, &files.key}) {
+    struct stat about = {};
+    if (!path->empty() && ::stat(path->c_str(), &about) != 0) about = {};
+    state += *path + '\0' + std::to_string(about.st_mtim.tv_sec) + '.' + std::to_string(about.st_mtim.tv_nsec) + '.' +
+             std::to_string(about.st_size) + '\0';
+  }
+  return state;
+}
+
+// To read all authorities of a system takes tens of milliseconds, in which nothing else happens on this thread. So a
+// context is kept for as long as its files stay the same.
+Result<SharedContext> shared_context(const TlsFiles& files) {
+  constexpr std::size_t most_kept = 16;
+  static std::mutex mutex;
+  static std::map<std::string, SharedContext> kept;
+  const std::string state = state_of(files);
+  const std::lock_guard lock(mutex);
+  if (const auto found = kept.find(state); found != kept.end()) return found->second;
+  CLOCHE_TRY(auto context, tls_context(files));
+  if (kept.size() >= most_kept) kept.clear();
+  return kept[state] = std::make_shared<asio::ssl::context>(std::move(context));
+}
+
 bool is_address(const std::string& host) {
   boost::system::error_code code;
   asio::ip::make_address(host, code);
@@ -119,9 +151,9 @@ bool is_address(const std::string& host) {
 }
 
 Task<StreamResult> open_tls(Executor executor, TlsEndpoint endpoint, Deadline deadline) {
-  CLOCHE_CO_TRY(auto context, tls_context(endpoint.files));
+  CLOCHE_CO_TRY(const SharedContext context, shared_context(endpoint.files));
   CLOCHE_CO_TRY(auto socket, co_await open_tcp(executor, endpoint.host, endpoint.port, deadline));
-  TlsSocket tls(std::move(socket), context);
+  TlsSocket tls(std::move(socket), *context);
   boost::system::error_code code;
   tls.set_verify_callback(asio::ssl::host_name_verification(endpoint.host), code);
   if (code) co_return fail(ErrorCode::internal, "TLS: " + code.message());

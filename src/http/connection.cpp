@@ -82,15 +82,14 @@ Task<Result<std::unique_ptr<ResponseReader>>> Connection::read_head(const Reques
   co_return fail(ErrorCode::protocol, "the server sends too many informational responses");
 }
 
-Task<Status> Connection::read_body(ResponseReader& reader, const Request& request, const BodySink& sink,
-                                   Deadline deadline) {
+Task<Result<std::string>> Connection::read_piece(ResponseReader& reader, const Request& request, Deadline deadline) {
   // Only what cannot be used yet stays in `unread_`: the line before a chunk, or what follows the last one.
   constexpr std::size_t longest_line = 32 << 10;
   while (!reader.done()) {
     CLOCHE_CO_TRY(const std::size_t used, reader.feed(unread_));
     unread_.erase(0, used);
-    const std::string piece = reader.take_body();
-    if (!piece.empty()) CLOCHE_CO_CHECK(co_await sink(piece));
+    std::string piece = reader.take_body();
+    if (!piece.empty()) co_return piece;
     if (reader.done()) break;
     if (unread_.size() > longest_line) co_return fail(ErrorCode::limit_reached, "read response: chunk line too long");
     CLOCHE_CO_TRY(const std::size_t count, co_await read_more(request, deadline));
@@ -99,7 +98,16 @@ Task<Status> Connection::read_body(ResponseReader& reader, const Request& reques
       break;
     }
   }
-  co_return Status{};
+  co_return std::string();
+}
+
+Task<Status> Connection::read_body(ResponseReader& reader, const Request& request, const BodySink& sink,
+                                   Deadline deadline) {
+  for (;;) {
+    CLOCHE_CO_TRY(const std::string piece, co_await read_piece(reader, request, deadline));
+    if (piece.empty()) co_return Status{};
+    CLOCHE_CO_CHECK(co_await sink(piece));
+  }
 }
 
 }  // namespace cloche::http

@@ -19,12 +19,17 @@ class Connection {
 
   // Reads up to the end of the next response's head, informational responses (1xx but 101) left out.
   Task<Result<std::unique_ptr<ResponseReader>>> read_head(const Request& request, Deadline deadline);
+  // The next piece of the body; empty at its end.
+  Task<Result<std::string>> read_piece(ResponseReader& reader, const Request& request, Deadline deadline);
   // Reads the rest of the body into `sink`.
   Task<Status> read_body(ResponseReader& reader, const Request& request, const BodySink& sink, Deadline deadline);
 
   // True when nothing of the last exchange is left and the server has not hung up.
   bool can_be_reused() { return unread_.empty() && stream_->is_quiet(); }
   bool has_answered() const { return has_answered_; }
+
+  // Ends pending steps with the error `cancelled`.
+  void close() { stream_->close(); }
 
   std::unique_ptr<Stream> take_stream() { return std::move(stream_); }
   std::string take_unread() { return std::exchange(unread_, {}); }

@@ -1,12 +1,14 @@
 #include "http/endpoint.hpp"
 
+#include <string_view>
+
 namespace cloche::http {
 
 namespace {
 
-// An IPv6 address needs brackets, or its last part would read as the port.
-std::string host_and_port(const std::string& host, const std::string& port) {
-  return (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + port;
+// An IPv6 address needs brackets, or its last part would read as the port. The usual port is left out.
+std::string host_and_port(const std::string& host, const std::string& port, std::string_view usual = {}) {
+  return (host.find(':') == std::string::npos ? host : "[" + host + "]") + (port == usual ? "" : ":" + port);
 }
 
 }  // namespace
@@ -19,8 +21,8 @@ std::string describe(const Endpoint& endpoint) {
 }
 
 std::string host_header(const Endpoint& endpoint) {
-  if (const auto* tcp = std::get_if<TcpEndpoint>(&endpoint)) return host_and_port(tcp->host, tcp->port);
-  if (const auto* tls = std::get_if<TlsEndpoint>(&endpoint)) return host_and_port(tls->host, tls->port);
+  if (const auto* tcp = std::get_if<TcpEndpoint>(&endpoint)) return host_and_port(tcp->host, tcp->port, "80");
+  if (const auto* tls = std::get_if<TlsEndpoint>(&endpoint)) return host_and_port(tls->host, tls->port, "443");
   return "localhost";
 }
 

@@ -33,7 +33,8 @@ using Endpoint = std::variant<UnixEndpoint, TcpEndpoint, TlsEndpoint>;
 // For messages: `unix:///run/x.sock`, `tcp://host:80`, `tls://host:443`.
 std::string describe(const Endpoint& endpoint);
 
-// The value of the Host header. A Unix socket has no host, but servers require one.
+// The value of the Host header, without a port that is the usual one. A Unix socket has no host, but servers require
+// one.
 std::string host_header(const Endpoint& endpoint);
 
 }  // namespace cloche::http

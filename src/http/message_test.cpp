@@ -42,7 +42,8 @@ TEST(SerialiseHead, Source_IsSentInChunks) {
 
 TEST(Endpoint, DescribeAndHost_BracketIPv6) {
   EXPECT_EQ(describe(TcpEndpoint{"::1", "80"}), "tcp://[::1]:80");
-  EXPECT_EQ(host_header(TcpEndpoint{"::1", "80"}), "[::1]:80");
+  EXPECT_EQ(host_header(TcpEndpoint{"::1", "80"}), "[::1]");
+  EXPECT_EQ(host_header(TcpEndpoint{"::1", "81"}), "[::1]:81");
   EXPECT_EQ(describe(UnixEndpoint{"/run/x.sock"}), "unix:///run/x.sock");
   EXPECT_EQ(host_header(UnixEndpoint{"/run/x.sock"}), "localhost");
 }

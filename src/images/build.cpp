@@ -24,6 +24,12 @@ Result<std::unique_ptr<Builder>> Builder::create(Executor executor, BuildOptions
                     " backend cannot build Dockerfiles; use --offline to build images from the packages of this host's "
                     "Debian mirror");
   }
+  if (traits_of(options.backend).images == BackendTraits::Images::templates) {
+    return fail(ErrorCode::unsupported,
+                "the " + std::string(traits_of(options.backend).name) +
+                    " backend has no images: build a template with the service's own tools, and "
+                    "name it as the `image` of a profile");
+  }
   CLOCHE_TRY(http::Endpoint endpoint, docker::engine_endpoint(options.docker));
   return std::unique_ptr<Builder>(
       new Builder(std::move(executor), std::move(options), std::move(progress), std::move(endpoint)));

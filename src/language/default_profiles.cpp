@@ -4,10 +4,19 @@
 
 #include "process/programs.hpp"
 #include "sandbox/backend_traits.hpp"
+#include "sandbox/limits.hpp"
 
 namespace cloche {
 
 namespace {
+
+// What a service has in its templates is not known here, and sandboxes that wait there cost money.
+void fit_to_backend(Profile& profile, const BackendTraits& backend) {
+  if (backend.has_sizes_of_image) profile.sandbox.limits = limits_of_image(profile.sandbox.limits);
+  if (backend.images != BackendTraits::Images::templates) return;
+  profile.sandbox.image.clear();
+  profile.pool.pool_size = 0;
+}
 
 bool can_run(const Language& language, const BackendTraits& backend, const HasProgram& has) {
   if (backend.needs_image) return !language.image.empty();
@@ -44,7 +53,10 @@ std::vector<Profile> default_profiles(const LanguageRegistry& languages, Backend
   }
   std::vector<Profile> all;
   all.reserve(profiles.size());
-  for (auto& [name, profile] : profiles) all.push_back(std::move(profile));
+  for (auto& [name, profile] : profiles) {
+    fit_to_backend(profile, backend);
+    all.push_back(std::move(profile));
+  }
   return all;
 }
 
@@ -65,6 +77,7 @@ Profile session_profile(const LanguageRegistry& languages, BackendKind kind, con
   const auto python = languages.find("python");
   const bool has_python = backend.needs_image || has("python3");
   if (python && python->zygote && has_python) profile.zygotes.push_back(*python->zygote);
+  fit_to_backend(profile, backend);
   return profile;
 }
 

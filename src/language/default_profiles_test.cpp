@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "sandbox/limits.hpp"
+
 namespace cloche {
 namespace {
 
@@ -40,6 +42,20 @@ TEST(SessionProfile, OnDocker_HasTheImage) {
 
 TEST(SessionProfile, NoSessions_KeepsNothingWarm) {
   EXPECT_EQ(session_profile(languages(), BackendKind::oci, "", 0, has_all).pool.pool_size, 0u);
+}
+
+TEST(DefaultProfiles, TemplatesOfAService_HaveTheirOwnSizesAndAreNotKeptWaiting) {
+  const auto profiles = default_profiles(languages(), BackendKind::e2b, has_none);
+  EXPECT_FALSE(profiles.empty());
+  for (const Profile& profile : profiles) {
+    EXPECT_TRUE(are_of_image(profile.sandbox.limits)) << profile.name;
+    EXPECT_EQ(profile.sandbox.image, "") << profile.name;
+    EXPECT_EQ(profile.pool.pool_size, 0U) << profile.name;
+  }
+  const Profile session = session_profile(languages(), BackendKind::e2b, "", 50, has_none);
+  EXPECT_TRUE(are_of_image(session.sandbox.limits));
+  EXPECT_EQ(session.pool.pool_size, 0U);
+  EXPECT_EQ(session.sandbox.limits.pids, 128U);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@ void throw_error(const Error& error) {
     case ErrorCode::not_found: throw SandboxNotFoundError(error.message);
     case ErrorCode::invalid_argument: throw SandboxArgumentError(error.message);
     case ErrorCode::ending:
+    case ErrorCode::paused:
     case ErrorCode::sandbox_lost: throw SandboxLostError(error.message);
     case ErrorCode::unsupported:
     case ErrorCode::unavailable: throw SandboxUnavailableError(error.message);

@@ -37,7 +37,8 @@ TEST(Metrics, WatchedCounts_AreThoseOfTheMomentOfTheLook) {
   sources.pools = [&] { return std::map<std::string, PoolStats>{{"python", stats}}; };
   sources.sessions = [] {
     session::SessionCounts counts;
-    counts.live = 4;
+    counts.live = 5;
+    counts.paused = 1;
     return counts;
   };
   metrics.watch(std::move(sources));
@@ -46,6 +47,7 @@ TEST(Metrics, WatchedCounts_AreThoseOfTheMomentOfTheLook) {
   const std::string text = metrics.text();
   EXPECT_THAT(text, HasSubstr(R"(cloche_pool_sandboxes{profile="python",state="idle"} 1)"));
   EXPECT_THAT(text, HasSubstr(R"(cloche_sessions{state="live"} 4)"));
+  EXPECT_THAT(text, HasSubstr(R"(cloche_sessions{state="paused"} 1)"));
   EXPECT_THAT(text, HasSubstr(R"(cloche_pool_claim_seconds_bucket{profile="python",le="0.0001"} 1)"));
   EXPECT_THAT(text, HasSubstr(R"(cloche_pool_claim_seconds_bucket{profile="python",le="+Inf"} 2)"));
 }

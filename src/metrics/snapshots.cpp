@@ -101,11 +101,13 @@ void add_pools(Families& families, const std::map<std::string, PoolStats>& pools
 void add_sessions(Families& families, const session::SessionCounts& counts) {
   const auto number = [](auto count) { return static_cast<double>(count); };
   add_gauge(families, "cloche_sessions", "Sessions, by state.",
-            {{{{"state", "live"}}, number(counts.live)}, {{{"state", "lost"}}, number(counts.lost)}});
+            {{{{"state", "live"}}, number(counts.live - counts.paused)},
+             {{{"state", "paused"}}, number(counts.paused)},
+             {{{"state", "lost"}}, number(counts.lost)}});
   add_counter(families, "cloche_sessions_made_total", "Sessions created.", {{{}, number(counts.made)}});
   add_counter(families, "cloche_sessions_ended_total", "Sessions that ended.", {{{}, number(counts.ended)}});
-  add_counter(families, "cloche_sessions_idled_out_total", "Sessions ended by their idle timeout.",
-              {{{}, number(counts.idled_out)}});
+  add_counter(families, "cloche_sessions_idled_out_total",
+              "Sessions ended because they were idle or paused for too long.", {{{}, number(counts.idled_out)}});
 }
 
 void add_http(Families& families, const http::ServerCounts& counts) {

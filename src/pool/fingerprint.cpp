@@ -25,6 +25,9 @@ std::string fingerprint_of(const Profile& profile) {
   all += fmt::format("{},{},{},{};", static_cast<int>(spec.workspace), spec.disk_size.count, spec.gpus.all,
                      spec.gpus.count);
   for (const std::string& id : spec.gpus.ids) all += text(id);
+  // Only what differs from the usual, so that sandboxes of an older version keep their fingerprint.
+  if (spec.user != SandboxSpec().user) all += "user" + text(spec.user);
+  if (spec.root) all += "root;";
   all += fmt::format("{},{},{},{},{},{},{},{};", limits.memory.count, limits.cpus, limits.pids, limits.file_size.count,
                      limits.open_files, limits.work_dir.count, limits.tmp_dir.count, limits.shm_dir.count);
   for (const Mount& mount : spec.mounts) {

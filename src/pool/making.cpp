@@ -74,6 +74,7 @@ Error refusal_of_making(Error error, const std::string& profile, Callers callers
     case ErrorCode::cancelled:
     case ErrorCode::sandbox_lost:
     case ErrorCode::ending:
+    case ErrorCode::paused:
     case ErrorCode::protocol: break;
   }
   error.code = ErrorCode::unavailable;

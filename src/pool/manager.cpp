@@ -44,6 +44,21 @@ bool asks_for_the_same(const SandboxSpec& one, const SandboxSpec& other) {
          std::ranges::equal(one.mounts, other.mounts, same_mount);
 }
 
+// Whether some tenant that may use the profile may choose a network; see Outlets::policy_for. Trusted callers say it in
+// the profile, so that only those who choose networks pay for it.
+bool is_network_chosen(const auth::AccessTable& access, const Profile& profile) {
+  if (access.is_trusting() || !profile.sandbox.gpus.empty()) return false;
+  const auto& choosers = access.lists_of(auth::Resource::network);
+  const auto& users = access.lists_of(auth::Resource::profile);
+  const auto chooser = choosers.find(auth::own_network);
+  const auto user = users.find(profile.name);
+  if (chooser == choosers.end() || user == users.end()) return false;
+  const auth::AccessList& one = chooser->second;
+  const auth::AccessList& other = user->second;
+  if (one.is_all()) return other.is_all() || !other.tenants().empty();
+  return std::ranges::any_of(one.tenants(), [&](const std::string& tenant) { return other.allows(tenant); });
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Manager>> Manager::create(Executor executor, Backend& backend, std::unique_ptr<Journal> journal,
@@ -67,8 +82,11 @@ Result<std::unique_ptr<Manager>> Manager::create(Executor executor, Backend& bac
                   "the alias '" + alias + "' names the profile '" + name + "', which does not exist");
     }
   }
-  // Sandboxes of these profiles are made with what a way out needs.
-  for (Profile& profile : options.profiles) profile.sandbox.egress = profile.network.mode != Network::none;
+  // Sandboxes that may get a way out are made with what it needs.
+  for (Profile& profile : options.profiles) {
+    const bool has_network = profile.network.mode != Network::none;
+    if (has_network || is_network_chosen(tenancy.access, profile)) profile.sandbox.egress = true;
+  }
   std::unique_ptr<Manager> manager(
       new Manager(executor, backend, std::move(journal), std::move(options), std::move(tenancy)));
   CLOCHE_TRY(manager->outlets_, Outlets::create(std::move(executor), manager->options_, manager->tenancy_.access,
@@ -117,7 +135,10 @@ Task<Status> Manager::wait_for_engine(Deadline deadline) {
   const Deadline latest = Deadline::after(engine_patience).sooner(deadline);
   for (;;) {
     auto reached = co_await backend_.reach(latest);
-    if (reached || latest.passed()) co_return reached;
+    // A key that is missing or wrong does not become right.
+    const bool can_pass =
+        !reached && (reached.error().code == ErrorCode::unavailable || reached.error().code == ErrorCode::timeout);
+    if (!can_pass || latest.passed()) co_return reached;
     log::warn("{}; retrying", reached.error().message);
     co_await pause_for(check_interval);
   }
@@ -276,6 +297,11 @@ Result<std::shared_ptr<WarmPool>> Manager::find_for(const std::string& tenant, c
     if (pool != pools_.end() && tenancy_.access.allows(auth::Resource::profile, profile, tenant)) return pool->second;
   }
   return no_pool(name, names_for(tenant));
+}
+
+std::vector<VolumeMount> Manager::volumes_of(const std::string& profile) const {
+  const auto found = tenancy_.volumes.of_profiles.find(profile);
+  return found == tenancy_.volumes.of_profiles.end() ? std::vector<VolumeMount>() : found->second;
 }
 
 // The profile of a name, whether it exists or not.

@@ -35,6 +35,8 @@ class Manager {
   // exist, and the error lists the tenant's pools.
   Result<std::shared_ptr<WarmPool>> find_for(const std::string& tenant, const std::string& name) const;
   const auth::AccessTable& access() const { return tenancy_.access; }
+  // Those that every lease of a profile has.
+  std::vector<VolumeMount> volumes_of(const std::string& profile) const;
   Task<Result<Lease>> acquire(std::string name, ClaimOptions options, Deadline deadline = Deadline::never());
 
   std::map<std::string, PoolStats> stats() const;  // by profile

@@ -24,6 +24,13 @@ namespace {
 constexpr std::chrono::seconds adopt_patience{5};
 constexpr std::chrono::seconds adopt_held_patience{10};
 
+// Root of a sandbox can change the agent, so its proof of a reset would prove nothing. Some backends have no proof.
+PoolOptions options_for(const Profile& profile, const Backend& backend) {
+  PoolOptions options = profile.pool;
+  if (profile.sandbox.root || !backend.can_reset()) options.reuse = Reuse::never;
+  return options;
+}
+
 }  // namespace
 
 // A claim that waits. Whatever way it leaves, nothing stays behind: its place in the queue is given up, and a sandbox
@@ -81,7 +88,8 @@ WarmPool::WarmPool(Surroundings surroundings, Profile profile)
       profile_(std::move(profile)),
       fingerprint_(fingerprint_of(profile_)),
       pool_id_(random_hex(16)),
-      policy_(profile_.pool, static_cast<std::uint32_t>(std::hash<std::string>{}(pool_id_))),
+      policy_(options_for(profile_, surroundings_.backend),
+              static_cast<std::uint32_t>(std::hash<std::string>{}(pool_id_))),
       went_(surroundings_.executor),
       tasks_(surroundings_.executor) {}
 

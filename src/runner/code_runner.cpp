@@ -45,9 +45,10 @@ void put_verdict(Report& report, Verdict verdict) {
 }
 
 Task<Result<BuildResult>> plan_and_build(pool::Manager& manager, const LanguageRegistry& languages, Program program,
-                                         std::string tenant, Deadline deadline) {
+                                         std::string tenant, std::optional<NetworkPolicy> network, Deadline deadline) {
   CLOCHE_CO_TRY(const Language language, languages.find(program.language));
   CLOCHE_CO_TRY(StepPool place, StepPool::find(manager, language, std::move(tenant)));
+  place.network = std::move(network);
   CLOCHE_CO_CHECK(place.check_asked(program.run_limits));
   CLOCHE_CO_CHECK(place.check_asked(program.compile_limits));
   const bool is_alone = program.command_alone;
@@ -88,7 +89,9 @@ Task<Result<Report>> CodeRunner::run(Submission submission, Deadline deadline) {
 
   Report report;
   Program program = std::move(submission.program);
-  auto built = co_await plan_and_build(manager_, languages_, std::move(program), submission.tenant, deadline);
+  std::optional<NetworkPolicy> network = std::move(submission.network);
+  auto built = co_await plan_and_build(manager_, languages_, std::move(program), submission.tenant, std::move(network),
+                                       deadline);
   if (!built) co_return fail(std::move(built).error());
   report.compile = std::move(built->compile);
   if (!built->verdict.passed()) {
@@ -103,7 +106,8 @@ Task<Result<Report>> CodeRunner::run(Submission submission, Deadline deadline) {
   if (judging_program) {
     // No sandbox is held while another is waited for.
     built->unused.give_back();
-    auto judge_built = co_await plan_and_build(manager_, languages_, *judging_program, submission.tenant, deadline);
+    auto judge_built =
+        co_await plan_and_build(manager_, languages_, *judging_program, submission.tenant, std::nullopt, deadline);
     if (!judge_built) co_return fail(std::move(judge_built).error().at("the " + role));
     if (!judge_built->verdict.passed()) {
       const std::string words = judge_built->compile.err.substr(0, 4096);

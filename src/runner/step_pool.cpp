@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
+#include "sandbox/limits.hpp"
+
 namespace cloche::runner {
 
 namespace {
@@ -11,9 +13,10 @@ constexpr std::size_t piece = 256 << 10;
 // For callers that wait although the pool is set to fail.
 constexpr std::chrono::seconds turn_timeout{120};
 
-LimitOverrides overrides_of(const StepLimits& limits) {
+// Where memory is the image's, what a language would have is left out; what was asked for has been refused before.
+LimitOverrides overrides_of(const StepLimits& limits, const Limits& of_profile) {
   LimitOverrides overrides;
-  overrides.memory = limits.memory;
+  if (!are_of_image(of_profile)) overrides.memory = limits.memory;
   overrides.pids = limits.pids;
   overrides.file_size = limits.file_size;
   return overrides;
@@ -28,6 +31,12 @@ Result<StepPool> StepPool::find(pool::Manager& manager, const Language& language
   for (const std::string& name : {language.name, language.profile}) {
     if (auto pool = manager.find_for(place.tenant, name)) {
       place.profile = (*pool)->profile().name;
+      const bool sets_memory = language.run_limits_set.memory || language.compile_limits_set.memory;
+      if (sets_memory && are_of_image((*pool)->profile().sandbox.limits)) {
+        return fail(ErrorCode::unsupported, "the configuration sets a memory limit for " + language.title +
+                                                ", but sandboxes of profile '" + place.profile +
+                                                "' have the memory of their template");
+      }
       return place;
     }
   }
@@ -38,6 +47,10 @@ Result<StepPool> StepPool::find(pool::Manager& manager, const Language& language
 const Profile& StepPool::options() const { return (*manager->find(profile))->profile(); }
 
 Status StepPool::check_asked(const StepLimits& asked) const {
+  if (asked.memory && are_of_image(options().sandbox.limits)) {
+    return fail(ErrorCode::invalid_argument, "a memory limit cannot be set for profile '" + profile +
+                                                 "': its sandboxes have the memory of their template");
+  }
   const LimitOverrides& set = options().limits_set;
   const auto beyond = [&](const char* name, const auto& value, const auto& most) {
     return fail(
@@ -66,7 +79,8 @@ Status StepPool::validate(const StepLimits& limits) const {
 Task<Result<pool::Lease>> StepPool::claim(StepLimits limits, Patience patience, Deadline deadline) const {
   ClaimOptions options;
   options.tenant = tenant;
-  options.limits = overrides_of(limits);
+  options.limits = overrides_of(limits, this->options().sandbox.limits);
+  options.network = network;
   if (patience == Patience::wait) {
     options.at_limit = AtLimit::wait;
     options.wait_timeout = turn_timeout;

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "pool/manager.hpp"
@@ -21,6 +22,7 @@ struct StepPool {
   pool::Manager* manager = nullptr;
   std::string profile;
   std::string tenant;
+  std::optional<NetworkPolicy> network;  // instead of the profile's
 
   // Finds the language's own profile, or the one it names; one that the tenant may use. `not_found` lists what there is
   // for the tenant.

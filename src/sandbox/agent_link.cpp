@@ -12,6 +12,7 @@
 #include "core/ids.hpp"
 #include "core/log.hpp"
 #include "core/utf8.hpp"
+#include "sandbox/frozen_time.hpp"
 
 namespace cloche {
 
@@ -43,6 +44,7 @@ struct AgentStream::State {
 
   wire::StreamId id;
   std::weak_ptr<AgentLink::State> link;
+  std::shared_ptr<const FrozenTime> frozen;
   std::deque<StreamEvent> events;
   std::size_t queued_message_bytes = 0;
   wire::LaneCredit send_credit = wire::full_credit();
@@ -53,6 +55,10 @@ struct AgentStream::State {
   std::optional<Error> error;
   bool ended = false;  // no more events will come
   Event changed;
+
+  std::optional<StreamEvent> take_event();
+  // Within the credit and what may wait to be written.
+  std::size_t send_some(AgentLink::State& to, std::uint8_t lane, std::string_view bytes);
 };
 
 struct AgentLink::State : std::enable_shared_from_this<AgentLink::State> {
@@ -61,6 +67,7 @@ struct AgentLink::State : std::enable_shared_from_this<AgentLink::State> {
 
   Executor executor;
   std::shared_ptr<Enclosure> enclosure;
+  std::shared_ptr<FrozenTime> frozen = std::make_shared<FrozenTime>();
   wire::FrameDecoder decoder;
   std::string output;
   bool stopping = false;
@@ -122,7 +129,7 @@ struct AgentLink::State : std::enable_shared_from_this<AgentLink::State> {
   Task<> guard_loop(std::string what, Task<> (State::*loop)());
   Task<> read_loop();
   Task<> write_loop();
-  Status take_bytes(std::string_view bytes);
+  Status take_bytes(std::span<const char> bytes);
   Status take_frame(const wire::Frame& frame);
   Status take_stream_frame(AgentStream::State& stream, const wire::Frame& frame);
   bool find_answer(std::string_view bytes);
@@ -149,17 +156,16 @@ Task<> AgentLink::State::guard_loop(std::string what, Task<> (State::*loop)()) {
 }
 
 Task<> AgentLink::State::read_loop() {
-  // Not filled: while it waits, only the part that was read into is in memory.
-  const auto buffer = std::make_unique_for_overwrite<char[]>(read_size);
   while (!lost && !stopping && !is_ending) {
-    auto n = co_await enclosure->channel().read_some({buffer.get(), read_size});
+    const std::span<char> room = decoder.room(read_size);
+    auto n = co_await enclosure->channel().read_some(room);
     if (stopping) co_return;
     fault_point<"link.read">();
     if (!n) {
       co_await lose(n.error().message);
     } else if (*n == 0) {
       co_await lose("its agent ended");
-    } else if (auto taken = take_bytes({buffer.get(), *n}); !taken) {
+    } else if (auto taken = take_bytes(room.first(*n)); !taken) {
       log::warn("sandbox {}: cut off: {}", enclosure->id().value, taken.error().message);
       fail_all({ErrorCode::protocol, "the sandbox's agent violated the protocol: " + taken.error().message});
     }
@@ -180,12 +186,13 @@ Task<> AgentLink::State::write_loop() {
   }
 }
 
-Status AgentLink::State::take_bytes(std::string_view bytes) {
+// The bytes are in the decoder's room.
+Status AgentLink::State::take_bytes(std::span<const char> bytes) {
   if (scanning) {
-    if (!find_answer(bytes)) return {};
-    bytes = {};
+    if (!find_answer({bytes.data(), bytes.size()})) return {};
+  } else {
+    decoder.fed(bytes.size());
   }
-  decoder.feed(bytes);
   for (;;) {
     CLOCHE_TRY(const auto frame, decoder.next());
     if (!frame) return {};
@@ -281,9 +288,15 @@ Status AgentLink::State::take_stream_frame(AgentStream::State& stream, const wir
   return {};
 }
 
-AgentStream::~AgentStream() {
+AgentStream::~AgentStream() { abandon(); }
+
+void AgentStream::abandon() {
   if (state_->ended) return;
   cancel();
+  state_->ended = true;
+  state_->error = Error{ErrorCode::cancelled, "the stream was closed"};
+  state_->events.clear();
+  state_->changed.notify();
   // What still arrives is ignored; the agent's close ends the id. It must not wait for credit until then.
   const auto link = state_->link.lock();
   if (!link) return;
@@ -296,45 +309,72 @@ AgentStream::~AgentStream() {
 
 Task<Result<StreamEvent>> AgentStream::next(Deadline deadline) {
   const auto state = state_;
-  while (state->events.empty()) {
+  const PatientDeadline patience(*state->frozen, deadline);
+  for (;;) {
+    if (auto event = state->take_event()) co_return std::move(*event);
     if (state->error) co_return fail(*state->error);
     if (state->ended) co_return fail(ErrorCode::internal, "the stream has ended");
-    if (deadline.passed()) co_return fail(ErrorCode::timeout, "the sandbox did not respond in time");
-    co_await state->changed.wait(deadline);
+    if (patience.passed()) co_return fail(ErrorCode::timeout, "the sandbox did not respond in time");
+    co_await state->changed.wait(patience.current());
   }
-  StreamEvent event = std::move(state->events.front());
-  state->events.pop_front();
+}
+
+std::optional<StreamEvent> AgentStream::next_if_ready() { return state_->take_event(); }
+
+std::optional<StreamEvent> AgentStream::State::take_event() {
+  if (events.empty()) return std::nullopt;
+  StreamEvent event = std::move(events.front());
+  events.pop_front();
   if (const auto* data = std::get_if<StreamData>(&event)) {
-    if (const auto link = state->link.lock()) link->return_credit(*state, data->lane, data->bytes.size());
+    if (const auto owner = link.lock()) owner->return_credit(*this, data->lane, data->bytes.size());
   } else if (const auto* message = std::get_if<StreamMessage>(&event)) {
-    state->queued_message_bytes -= message->bytes.size() + message_overhead;
+    queued_message_bytes -= message->bytes.size() + message_overhead;
   }
-  co_return event;
+  return event;
 }
 
 Task<Status> AgentStream::send_data(std::uint8_t lane, std::string bytes, Deadline deadline) {
+  auto sent = co_await send_view(lane, bytes, deadline);
+  co_return sent;
+}
+
+Task<Status> AgentStream::send_view(std::uint8_t lane, std::string_view bytes, Deadline deadline) {
   const auto state = state_;
-  std::string_view rest = bytes;
-  while (!rest.empty()) {
+  const PatientDeadline patience(*state->frozen, deadline);
+  while (!bytes.empty()) {
     const auto link = state->link.lock();
     if (state->error) co_return fail(*state->error);
     if (state->ended || !link) co_return Status{};  // the program is gone; the rest is not needed
-    if (deadline.passed()) co_return fail(ErrorCode::timeout, "the sandbox did not read its input in time");
+    if (patience.passed()) co_return fail(ErrorCode::timeout, "the sandbox did not read its input in time");
     if (link->output.size() >= max_pending_output) {
-      co_await link->output_room.wait(deadline);
+      co_await link->output_room.wait(patience.current());
       continue;
     }
-    const std::size_t n = std::min({static_cast<std::uint64_t>(rest.size()), state->send_credit[lane],
-                                    static_cast<std::uint64_t>(wire::max_payload)});
-    if (n == 0) {
-      co_await state->changed.wait(deadline);
-      continue;
-    }
-    state->send_credit[lane] -= n;
-    link->queue({.type = wire::FrameType::data, .lane = lane, .stream = state->id, .payload = rest.substr(0, n)});
-    rest.remove_prefix(n);
+    const std::size_t sent = state->send_some(*link, lane, bytes);
+    bytes.remove_prefix(sent);
+    if (sent == 0) co_await state->changed.wait(patience.current());
   }
   co_return Status{};
+}
+
+std::size_t AgentStream::send_some(std::uint8_t lane, std::string_view bytes) {
+  const auto link = state_->link.lock();
+  return link && !state_->ended ? state_->send_some(*link, lane, bytes) : 0;
+}
+
+std::size_t AgentStream::State::send_some(AgentLink::State& to, std::uint8_t lane, std::string_view bytes) {
+  if (to.output.size() >= max_pending_output) return 0;
+  bytes = bytes.substr(0, send_credit[lane]);
+  send_credit[lane] -= bytes.size();
+  const std::size_t sent = bytes.size();
+  const std::size_t frames = sent / wire::max_payload + 1;
+  to.output.reserve(to.output.size() + sent + frames * (wire::header_size + wire::seal_size));
+  while (!bytes.empty()) {
+    const std::string_view payload = bytes.substr(0, wire::max_payload);
+    to.queue({.type = wire::FrameType::data, .lane = lane, .stream = id, .payload = payload});
+    bytes.remove_prefix(payload.size());
+  }
+  return sent;
 }
 
 void AgentStream::send_eof(std::uint8_t lane) {
@@ -372,6 +412,7 @@ Task<Result<wire::Ready>> AgentLink::greet(Greeting greeting, std::vector<std::s
   hello.version = wire::protocol_version;
   hello.nonce = state->nonce;
   hello.keep = std::move(keep);
+  hello.root = state->enclosure->spec().root;
   if (greeting == Greeting::takeover) {
     state->scanning = true;
     state->output += wire::resync_padding();
@@ -400,6 +441,7 @@ Result<std::unique_ptr<AgentStream>> AgentLink::open(std::string_view request) {
   const wire::StreamId id = state_->next_id++;
   auto stream = std::make_shared<AgentStream::State>(state_->executor, id);
   stream->link = state_;
+  stream->frozen = state_->frozen;
   state_->streams.emplace(id, stream);
   wire::append_message(state_->output, wire::FrameType::open, id, request);
   state_->output_changed.notify();
@@ -410,10 +452,21 @@ Task<Status> AgentLink::ping(Deadline deadline) {
   const auto state = state_;
   const std::uint64_t awaited = ++state->pings;
   state->queue({.type = wire::FrameType::ping});
-  while (state->pongs < awaited && !state->lost && !deadline.passed()) co_await state->ponged.wait(deadline);
+  const PatientDeadline patience(*state->frozen, deadline);
+  while (state->pongs < awaited && !state->lost && !patience.passed()) {
+    co_await state->ponged.wait(patience.current());
+  }
   if (state->lost) co_return fail(*state->lost);
   if (state->pongs < awaited) co_return fail(ErrorCode::timeout, "the sandbox's agent did not respond in time");
   co_return Status{};
+}
+
+void AgentLink::set_frozen(bool frozen) {
+  state_->frozen->set_frozen(frozen);
+  // Those that wait look at their deadlines again.
+  for (auto& [id, stream] : state_->streams) stream->changed.notify();
+  state_->output_room.notify();
+  state_->ponged.notify();
 }
 
 std::uint32_t AgentLink::file_level() const { return state_->ready ? state_->ready->file_level : 0; }

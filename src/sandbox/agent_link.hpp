@@ -42,13 +42,21 @@ class AgentStream {
 
   // The next event, in order. Nothing follows StreamClosed or an error.
   Task<Result<StreamEvent>> next(Deadline deadline);
+  // The same if there is one already.
+  std::optional<StreamEvent> next_if_ready();
 
   // Sends bytes as the agent's credit allows.
   Task<Status> send_data(std::uint8_t lane, std::string bytes, Deadline deadline);
+  // The same for bytes that stay where they are until it returns.
+  Task<Status> send_view(std::uint8_t lane, std::string_view bytes, Deadline deadline);
+  // As much of them as can be sent without a wait; returns how much that is.
+  std::size_t send_some(std::uint8_t lane, std::string_view bytes);
   void send_eof(std::uint8_t lane);
   void send_message(std::string_view encoded);
   // Asks the agent to end the work; the stream still ends by its own events.
   void cancel();
+  // As if it were destroyed. Steps that are pending end with the error `cancelled`.
+  void abandon();
 
  private:
   friend class AgentLink;
@@ -81,6 +89,10 @@ class AgentLink {
 
   // Round trip to the agent and back.
   Task<Status> ping(Deadline deadline);
+
+  // A frozen agent does not respond: until it is thawed, no deadline of a stream or a ping passes, and all are later by
+  // that time afterwards.
+  void set_frozen(bool frozen);
 
   // Why the link is gone; nullopt while it lives.
   std::optional<Error> lost() const;

@@ -4,6 +4,7 @@
 
 #include <ctime>
 
+#include "core/async/task_group.hpp"
 #include "core/fault_point.hpp"
 #include "sandbox/files.hpp"
 #include "sandbox/testing/scripted_agent.hpp"
@@ -45,6 +46,20 @@ TEST_F(AgentLinkTest, AgentOfAnOlderLevel_IsNotAskedForWhatItDoesNotKnow) {
     std::string all = "*";
     const auto found = co_await files.glob(std::move(top), std::move(all), std::move(options), soon);
     EXPECT_TRUE(is_unsupported(found));
+    FilePath tree("/");
+    const WatchOptions recursive{.recursion = Recursion::whole_tree};
+    const auto watched = co_await files.watch(std::move(tree), recursive, soon);
+    EXPECT_TRUE(is_unsupported(watched));
+    FilePath detailed("/f");
+    const StatOptions details{.with_attributes = true};
+    const auto described = co_await files.stat(std::move(detailed), details, soon);
+    EXPECT_TRUE(is_unsupported(described));
+    FilePath marked("/f");
+    WriteOptions attributes;
+    attributes.attributes = {{"user.a", "b"}};
+    std::string content = "x";
+    const auto written = co_await files.write(std::move(marked), std::move(content), std::move(attributes), soon);
+    EXPECT_TRUE(is_unsupported(written));
     EXPECT_FALSE(files.can_keep_modes());
     EXPECT_FALSE(link_.lost());
   });
@@ -196,6 +211,48 @@ TEST_F(AgentLinkTest, ChannelThatEnds_SaysTheCauseWhereItIsKnown) {
     const auto event = co_await stream->next(Deadline::after(60s));
     EXPECT_EQ(event.error().message, "the sandbox was lost: it reached its memory limit");
     EXPECT_EQ(link_.lost()->message, event.error().message);
+  });
+}
+
+TEST_F(AgentLinkTest, StreamThatIsAbandoned_EndsThoseWhoWaitForIt) {
+  answer_hello();
+  run([&]() -> Task<> {
+    (void)co_await link_.greet(Greeting::fresh, {}, Deadline::after(60s));
+    const std::string request = wire::encode(wire::ExecListRequest{});
+    const auto stream = link_.open(request).value();
+    TaskGroup waiters(io_.get_executor());
+    std::optional<Result<StreamEvent>> event;
+    std::optional<Status> sent;
+    waiters.spawn("reader", [&]() -> Task<> { event = co_await stream->next(Deadline::never()); });
+    waiters.spawn("writer", [&]() -> Task<> {
+      const std::string too_much(2 * wire::initial_credit, 'x');
+      sent = co_await stream->send_view(wire::lane::in, too_much, Deadline::never());
+    });
+    co_await pause_for(1ms);
+    EXPECT_FALSE(event || sent);
+    stream->abandon();
+    co_await waiters.join();
+    EXPECT_EQ(event->error().code, ErrorCode::cancelled);
+    EXPECT_EQ(sent->error().code, ErrorCode::cancelled);
+    EXPECT_EQ(stream->send_some(wire::lane::in, "late"), 0u);
+    EXPECT_FALSE(stream->next_if_ready());
+    EXPECT_FALSE(link_.lost());
+  });
+}
+
+TEST_F(AgentLinkTest, BytesThatGoOutAtOnce_StayWithinTheCredit) {
+  answer_hello();
+  run([&]() -> Task<> {
+    (void)co_await link_.greet(Greeting::fresh, {}, Deadline::after(60s));
+    const std::string request = wire::encode(wire::ExecListRequest{});
+    const auto stream = link_.open(request).value();
+    const std::string too_much(wire::initial_credit + 7, 'x');
+    EXPECT_EQ(stream->send_some(wire::lane::in, too_much), wire::initial_credit);
+    EXPECT_EQ(stream->send_some(wire::lane::in, too_much), 0u);
+    const std::string credit = wire::encode(wire::Credit{5});
+    channel().say({.type = wire::FrameType::credit, .lane = wire::lane::in, .stream = 1, .payload = credit});
+    while (stream->send_some(wire::lane::in, "12345") == 0) co_await pause_for(1ms);
+    EXPECT_EQ(stream->send_some(wire::lane::in, "6"), 0u);
   });
 }
 

@@ -4,6 +4,7 @@
 // and is the same for every backend (see sandbox/live_sandbox.hpp).
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -29,6 +30,13 @@ struct Evidence {
   std::uint64_t refused_forks = 0;  // at the limit of processes and threads of the host; 0 if they are not counted
 };
 
+// What the whole sandbox uses.
+struct ResourceUse {
+  std::chrono::microseconds cpu_time{};  // since it was created
+  Bytes memory;                          // in use, without the page cache
+  Bytes cache;                           // the page cache
+};
+
 // The walls of one sandbox. Destroying the object does not destroy the sandbox: it closes the channel and leaves the
 // sandbox to `recover`. destroy() ends it.
 class Enclosure {
@@ -44,6 +52,9 @@ class Enclosure {
   // Variables of every program that its caller does not set, such as where the libraries of a GPU's driver are.
   virtual std::map<std::string, std::string> environment() const { return {}; }
 
+  // Whether a reset can be proved. Otherwise the sandbox can only be destroyed.
+  virtual bool can_be_reset() const { return true; }
+
   // After a reset that the agent calls clean: what only the outside can see of it, such as a GPU that is still open.
   virtual Task<Status> check_reset() { co_return Status{}; }
 
@@ -57,6 +68,18 @@ class Enclosure {
 
   // Changes memory, cpus and pids of a living sandbox, all or none.
   virtual Task<Status> set_limits(const Limits& limits) = 0;
+
+  // Stops all processes of the sandbox, also the agent, and releases memory if it can; thaw() lets them go on. Both are
+  // idempotent. A frozen sandbox does not respond, can be destroyed, and is thawed by `recover`.
+  virtual Task<Status> freeze(Deadline) {
+    co_return fail(ErrorCode::unsupported, "this backend cannot pause a sandbox");
+  }
+  virtual Task<Status> thaw(Deadline) { co_return Status{}; }
+
+  // What it uses now.
+  virtual Task<Result<ResourceUse>> resource_use(Deadline) {
+    co_return fail(ErrorCode::unsupported, "this backend does not measure what a sandbox uses");
+  }
 
   // Counters so far. Also answers for a sandbox that has just died, until destroy().
   virtual Task<Result<Evidence>> evidence() = 0;
@@ -106,6 +129,8 @@ class Backend {
   virtual std::string_view name() const = 0;
   // Whether it rejects a spec without an image.
   virtual bool needs_image() const { return false; }
+  // Whether its sandboxes can be reset; see Enclosure::can_be_reset().
+  virtual bool can_reset() const { return true; }
 
   // Makes a sandbox whose agent is started; it has not said `ready` yet. Whatever fails on the way is taken back.
   virtual Task<Result<std::unique_ptr<Enclosure>>> create(SandboxSpec spec, Deadline deadline) = 0;

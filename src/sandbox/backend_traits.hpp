@@ -17,6 +17,7 @@ struct BackendTraits {
   enum class Images {
     directories,  // root filesystems in the state directory, made from Debian's packages
     engine,       // images in the engine, also made from Dockerfiles
+    templates,    // templates of a service, which are made there
   };
 
   BackendKind kind;
@@ -25,13 +26,20 @@ struct BackendTraits {
 
   // A sandbox without an image is impossible. Otherwise its root is this host's own /usr.
   bool needs_image;
-  // The image of profiles that name none: that of the variable, or else the usual one.
+  // The image of profiles that name none: that of the variable, or else the usual one. Both empty: the backend has its
+  // own setting for it.
   std::string_view image_variable;
   std::string_view usual_image;
   Images images;
 
+  // Memory, cpus and sizes of directories are the image's: specs leave them out (limits_of_image() in limits.hpp).
+  bool has_sizes_of_image;
+
   // Sandboxes can have WorkspaceKind::disk, if the host can have such disks.
   bool has_disks;
+
+  // Root of a sandbox is no user of the host, with every runtime: every profile can have SandboxSpec::root.
+  bool contains_root;
 
   // What a dead owner left may be in its run directory, so each run directory has to be searched.
   bool uses_run_dir;
@@ -50,12 +58,12 @@ const BackendTraits& traits_of(BackendKind kind);
 // Null if there is none of this name.
 const BackendTraits* find_backend(std::string_view name);
 
-// `invalid_argument` for an unknown name: "must be one of oci, docker, not `x`".
+// `invalid_argument` for an unknown name: "must be one of oci, docker, e2b, not `x`".
 Result<BackendKind> parse_backend(std::string_view name);
 
-// "oci, docker"
+// "oci, docker, e2b"
 std::string backend_names();
-// For help texts: "oci (an OCI runtime, no daemon) or docker (a Docker engine)".
+// For help texts: "oci (an OCI runtime, no daemon), docker (a Docker engine) or e2b (an E2B service)".
 std::string describe_backends();
 
 }  // namespace cloche

@@ -20,7 +20,8 @@ TEST(BackendTraits, EachRow_IsFoundByKindAndName) {
 TEST(BackendTraits, EachRow_IsConsistent) {
   for (const BackendTraits& row : all_backends()) {
     EXPECT_NE(row.summary, "") << row.name;
-    EXPECT_EQ(row.needs_image, !row.usual_image.empty()) << row.name;
+    const bool has_usual_image = row.needs_image && row.images != BackendTraits::Images::templates;
+    EXPECT_EQ(has_usual_image, !row.usual_image.empty()) << row.name;
     EXPECT_EQ(row.engine != nullptr, !row.usual_engine.empty()) << row.name;
     EXPECT_EQ(row.engine != nullptr, !row.engine_variable.empty()) << row.name;
   }
@@ -32,9 +33,9 @@ TEST(BackendTraits, UnknownName_ListsTheKnownOnes) {
   for (const char* name : {"lxc", "Docker", ""}) {
     const auto parsed = parse_backend(name);
     ASSERT_FALSE(parsed) << name;
-    EXPECT_EQ(parsed.error().message, "must be one of oci, docker, not `" + std::string(name) + "`");
+    EXPECT_EQ(parsed.error().message, "must be one of oci, docker, e2b, not `" + std::string(name) + "`");
   }
-  EXPECT_EQ(describe_backends(), "oci (an OCI runtime, no daemon) or docker (a Docker engine)");
+  EXPECT_EQ(describe_backends(), "oci (an OCI runtime, no daemon), docker (a Docker engine) or e2b (an E2B service)");
 }
 
 }  // namespace

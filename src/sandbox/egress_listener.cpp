@@ -35,6 +35,7 @@ Task<Result<std::unique_ptr<EgressListener>>> EgressListener::open(AgentLink& li
   wire::EgressRequest request;
   request.proxy_port = spec.proxy_port;
   request.transparent = spec.transparent;
+  request.with_first = true;
   auto stream = link.open(wire::encode(request));
   if (!stream) co_return fail(std::move(stream).error());
   auto answer = co_await (*stream)->next(deadline);
@@ -60,6 +61,7 @@ Task<Result<EgressOffer>> EgressListener::next(Deadline deadline) {
     offer = wire::decode<wire::EgressOffer>(message->bytes);
   if (offer && !is_possible(*offer)) offer = fail(violation("impossible destination of a connection"));
   if (offer && offer->id <= last_id_) offer = fail(violation("connection offered twice"));
+  if (offer && offer->first.size() > wire::max_egress_first) offer = fail(violation("too many bytes with an offer"));
   if (offer && offered_.size() >= wire::max_egress_offers) offer = fail(violation("too many connections offered"));
   if (!offer) {
     stream_.reset();  // its connections are reset
@@ -67,16 +69,17 @@ Task<Result<EgressOffer>> EgressListener::next(Deadline deadline) {
     co_return fail(std::move(offer).error());
   }
   last_id_ = offer->id;
-  offered_.insert(offer->id);
+  offered_.emplace(offer->id, std::move(offer->first));
   co_return EgressOffer{offer->id, std::move(offer->host), static_cast<std::uint16_t>(offer->port)};
 }
 
 Result<std::unique_ptr<TcpConnection>> EgressListener::take(std::uint64_t id) {
-  if (offered_.erase(id) == 0) return fail(ErrorCode::not_found, "no such connection is offered");
+  auto offer = offered_.extract(id);
+  if (!offer) return fail(ErrorCode::not_found, "no such connection is offered");
   wire::EgressTakeRequest request;
   request.id = id;
   CLOCHE_TRY(auto stream, link_.open(wire::encode(request)));
-  return std::make_unique<TcpConnection>(std::move(stream));
+  return std::make_unique<TcpConnection>(std::move(stream), std::move(offer.mapped()));
 }
 
 void EgressListener::refuse(std::uint64_t id) {

@@ -1,12 +1,13 @@
 // EgressListener: the connections that programs of a sandbox open to the outside, as its agent accepts them.
 //
 // The agent's words are untrusted, and what a program meant is the program's word. An agent that repeats an id, offers
-// more than it may or names an impossible host or port ends the listener with a `protocol` error.
+// more than it may, names an impossible host or port or sends too many bytes along ends the listener with a `protocol`
+// error.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
-#include <set>
 #include <string>
 
 #include "core/async/task.hpp"
@@ -51,7 +52,7 @@ class EgressListener {
 
   AgentLink& link_;
   std::unique_ptr<AgentStream> stream_;
-  std::set<std::uint64_t> offered_;  // neither taken nor refused
+  std::map<std::uint64_t, std::string> offered_;  // neither taken nor refused, with their first bytes
   std::uint64_t last_id_ = 0;
 };
 

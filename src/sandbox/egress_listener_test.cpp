@@ -1,5 +1,7 @@
 #include "sandbox/egress_listener.hpp"
 
+#include <array>
+
 #include "sandbox/testing/offering_agent.hpp"
 
 namespace cloche {
@@ -73,6 +75,42 @@ TEST_F(EgressListenerTest, OfferThatIsTaken_IsTakenOnce) {
     const auto request = wire::decode<wire::EgressTakeRequest>(sent()[1].second);
     EXPECT_TRUE(request && request->id == 3);
     EXPECT_EQ(sent().size(), 2u) << "a refusal of what is not offered";
+  });
+}
+
+TEST_F(EgressListenerTest, BytesThatComeWithAnOffer_AreTheFirstOfTheConnection) {
+  with_listener([this](EgressListener& offers) -> Task<> {
+    wire::EgressOffer offered;
+    offered.id = 1;
+    offered.first = "CONNECT";
+    say(offered);
+    (void)co_await offers.next(Deadline::after(60s));
+    const auto taken = offers.take(1);
+    EXPECT_TRUE(taken);
+    channel().say({.type = wire::FrameType::data, .lane = wire::lane::out, .stream = 2, .payload = " there"});
+    std::string all;
+    while (all.size() < 13) {
+      std::array<char, 3> into;
+      const auto count = co_await (*taken)->read_into(into, Deadline::after(60s));
+      EXPECT_TRUE(count && *count > 0);
+      all.append(into.data(), count.value_or(13));
+    }
+    EXPECT_EQ(all, "CONNECT there");
+  });
+}
+
+TEST_F(EgressListenerTest, TooManyBytesWithAnOffer_EndTheListener) {
+  with_listener([this](EgressListener& offers) -> Task<> {
+    wire::EgressOffer offered;
+    offered.id = 1;
+    offered.first = std::string(wire::max_egress_first, 'x');
+    say(offered);
+    const auto most = co_await offers.next(Deadline::after(60s));
+    EXPECT_TRUE(most);
+    offered.id = 2;
+    offered.first += 'x';
+    say(offered);
+    EXPECT_EQ(co_await next_error(offers), ErrorCode::protocol);
   });
 }
 

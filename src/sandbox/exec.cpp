@@ -60,6 +60,9 @@ Exec::Exec(std::unique_ptr<AgentStream> stream, std::shared_ptr<OomLedger> ledge
 void Exec::guard_with(MemoryGuard& guard) {
   guarded_ = guard.watch([this] {
     is_out_of_memory_ = true;
+    // One call of the sandbox's kernel that stops all of a fork bomb: its processes take no more memory, and no more of
+    // the processors that the supervisor needs to find and kill them one by one.
+    signal(SIGSTOP, wire::SignalTarget::group);
     signal(SIGKILL, wire::SignalTarget::program);  // its supervisor then ends the rest
   });
 }

@@ -41,7 +41,9 @@ Status validate_sizes(const ExecSpec& spec) {
                                                " allowed; pass some of them by a file");
 }
 
-Status validate(const ExecSpec& spec) {
+bool is_root(const ExecSpec& spec) { return spec.uid == 0U; }
+
+Status validate(const ExecSpec& spec, const SandboxSpec& sandbox) {
   if (spec.argv.empty() || spec.argv.front().empty()) return fail(ErrorCode::invalid_argument, "missing program");
   if (std::ranges::any_of(spec.argv, has_nul))
     return fail(ErrorCode::invalid_argument, "an argument contains a NUL byte");
@@ -51,9 +53,14 @@ Status validate(const ExecSpec& spec) {
     return fail(ErrorCode::invalid_argument,
                 "cwd must be an absolute path without '..', '.', NUL or empty parts: '" + spec.cwd + "'");
   }
-  if (spec.uid == 0U || spec.gid == 0U) {
-    return fail(ErrorCode::invalid_argument, "programs cannot run as root; uid and gid 0 are reserved for the agent");
+  if (is_root(spec) ? !sandbox.root || spec.gid.value_or(0) != 0U : spec.gid == 0U) {
+    return fail(ErrorCode::invalid_argument, sandbox.root
+                                                 ? "uid 0 and gid 0 belong together"
+                                                 : "programs cannot run as root in this sandbox; uid and gid 0 "
+                                                   "are reserved for the agent");
   }
+  if (is_root(spec) && !spec.zygote.empty())
+    return fail(ErrorCode::invalid_argument, "a run from a zygote cannot run as root");
   if ((spec.wall_limit && spec.wall_limit->count() <= 0) || (spec.cpu_limit && spec.cpu_limit->count() <= 0)) {
     return fail(ErrorCode::invalid_argument, "time limits must be greater than zero");
   }
@@ -68,9 +75,9 @@ std::vector<std::string> environment(const ExecSpec& spec, const SandboxSpec& sa
   std::map<std::string, std::string> env{
       // The last is Cloche's own, for what the sandbox's root lacks: `python` where there is only `python3`.
       {"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/.cloche/bin"},
-      {"HOME", home_of(sandbox)},
-      {"USER", "sandbox"},
-      {"LOGNAME", "sandbox"},
+      {"HOME", is_root(spec) ? std::string(root_home) : home_of(sandbox)},
+      {"USER", is_root(spec) ? "root" : sandbox.user},
+      {"LOGNAME", is_root(spec) ? "root" : sandbox.user},
       {"LANG", "C.UTF-8"},
   };
   if (spec.terminal) env["TERM"] = "xterm-256color";
@@ -86,11 +93,13 @@ std::vector<wire::Rlimit> rlimits(const ExecSpec& spec, const Limits& limits, Ke
     by_resource[resource] = {static_cast<std::uint32_t>(resource), soft, hard};
   };
   set(RLIMIT_CORE, 0, 0);
-  if (kernel == Kernel::own) {
+  if (kernel != Kernel::shared) {
     // gVisor counts processes and threads of each user, and programs have one that nothing else has. Outside, the
-    // kernel counts gVisor's own threads, which says nothing of how many there are inside.
+    // kernel counts gVisor's own threads, which says nothing of how many there are inside. Of another machine Cloche
+    // has no other limit.
     set(RLIMIT_NPROC, limits.pids, limits.pids);
-  } else {
+  }
+  if (kernel != Kernel::own) {
     // Counted beyond the sandbox: without these, one could use up what all have.
     set(RLIMIT_MSGQUEUE, 256 * 1024, 256 * 1024);
     set(RLIMIT_SIGPENDING, 4096, 4096);
@@ -120,13 +129,13 @@ Status validate_environment(const std::map<std::string, std::string>& env) {
 
 Result<wire::ExecRequest> to_request(const ExecSpec& spec, const SandboxSpec& sandbox, const Limits& limits,
                                      Kernel kernel) {
-  CLOCHE_CHECK(validate(spec));
+  CLOCHE_CHECK(validate(spec, sandbox));
   wire::ExecRequest request;
   request.argv = spec.argv;
   request.env = environment(spec, sandbox);
   request.cwd = spec.cwd.empty() ? sandbox.work_dir : spec.cwd;
   request.uid = spec.uid.value_or(uid_of(sandbox));
-  request.gid = spec.gid.value_or(sandbox.gid);
+  request.gid = spec.gid.value_or(is_root(spec) ? 0 : sandbox.gid);
   request.stdin_mode = spec.stdin_mode == Stdin::closed ? wire::StdinMode::closed : wire::StdinMode::stream;
   if (spec.terminal) request.pty = wire::WindowSize{spec.terminal->rows, spec.terminal->columns};
   request.wall_ms = in_ms(spec.wall_limit);

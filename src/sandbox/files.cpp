@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
+#include "sandbox/relative_name.hpp"
+
 namespace cloche {
 
 namespace {
@@ -16,7 +18,11 @@ constexpr std::size_t max_collected = 64 * 1024 * 1024;
 
 std::size_t weight(const wire::FileReply& reply) {
   std::size_t bytes = 0;
-  for (const auto& entry : reply.entries) bytes += sizeof entry + entry.path.size() + entry.link_target.size();
+  for (const auto& entry : reply.entries) {
+    bytes += sizeof entry + entry.path.size() + entry.link_target.size() + entry.resolved.size();
+    // A node of a map has its pointers and a place in the heap, too.
+    for (const auto& [name, value] : entry.attributes) bytes += 128 + name.size() + value.size();
+  }
   for (const auto& match : reply.matches) bytes += sizeof match + match.path.size() + match.text.size();
   return bytes;
 }
@@ -49,6 +55,8 @@ std::uint64_t most_content(const wire::FileRequest& request) {
 // The level that an agent must have to interpret a request as intended. Rules of `changes` do not require one: an old
 // agent that does not know them reports more.
 std::uint32_t level_of(const wire::FileRequest& request) {
+  if (request.op == wire::FileOp::watch || request.details || !request.attributes.empty() || request.depth != 0)
+    return 2;
   const bool searches = request.op == wire::FileOp::glob || request.op == wire::FileOp::grep;
   const bool is_new = request.op == wire::FileOp::edit || request.keep_existing || request.to_root ||
                       request.no_kernel_files || request.keep_modes || request.skip_hidden ||
@@ -62,17 +70,6 @@ Status check_sizes(const wire::FileReply& reply) {
   const bool good = is_size(reply.total_size) && std::ranges::all_of(reply.entries, is_size, &FileEntry::size);
   if (good) return {};
   return fail(ErrorCode::protocol, "the sandbox's agent sent an invalid file size");
-}
-
-// A name below a directory: nothing in it leads elsewhere.
-bool stays_below(std::string_view path) {
-  if (path.starts_with('/') || path.find('\0') != path.npos) return false;
-  while (!path.empty()) {
-    const auto slash = std::min(path.find('/'), path.size());
-    if (path.substr(0, slash) == "..") return false;
-    path.remove_prefix(std::min(slash + 1, path.size()));
-  }
-  return true;
 }
 
 // For lists: callers write results to their own file systems.
@@ -163,14 +160,18 @@ wire::FileRequest Files::request(wire::FileOp op, FilePath path) const {
   return request;
 }
 
+Result<std::unique_ptr<AgentStream>> Files::open(const wire::FileRequest& request) {
+  if (link_.file_level() < level_of(request)) {
+    return fail(ErrorCode::unsupported,
+                "the sandbox was started by an older version of the server, whose agent does not support this file "
+                "operation; end the session and start a new one");
+  }
+  return link_.open(wire::encode(request));
+}
+
 Task<Result<wire::FileReply>> Files::perform(wire::FileRequest request, Source source, Sink sink, Deadline deadline) {
   const std::uint64_t most = most_content(request);
-  if (link_.file_level() < level_of(request)) {
-    co_return fail(ErrorCode::unsupported,
-                   "the sandbox was started by an older version of the server, whose agent does not support this file "
-                   "operation; end the session and start a new one");
-  }
-  auto opened = link_.open(wire::encode(request));
+  auto opened = open(request);
   if (!opened) co_return fail(std::move(opened).error());
   const auto stream = std::move(*opened);
   if (!source) {
@@ -195,7 +196,7 @@ Task<Result<wire::FileReply>> Files::perform(wire::FileRequest request, Source s
 
 Task<Status> Files::write(FilePath path, std::string bytes, WriteOptions options, Deadline deadline) {
   Source source = from_memory(std::move(bytes));
-  auto written = co_await write_stream(std::move(path), std::move(source), options, deadline);
+  auto written = co_await write_stream(std::move(path), std::move(source), std::move(options), deadline);
   co_return written;
 }
 
@@ -206,6 +207,7 @@ Task<Status> Files::write_stream(FilePath path, Source source, WriteOptions opti
   ask.append = options.existing == WriteOptions::Existing::append;
   ask.max_bytes = options.most.count;
   ask.force = options.read_only == WriteOptions::ReadOnly::replace;
+  ask.attributes = std::move(options.attributes);
   Sink sink = throw_away;
   auto reply = co_await perform(std::move(ask), std::move(source), std::move(sink), deadline);
   if (!reply) co_return fail(std::move(reply).error());
@@ -243,8 +245,14 @@ Task<Status> Files::read_stream(FilePath path, FileRange range, Sink sink, Deadl
 }
 
 Task<Result<FileEntry>> Files::stat(FilePath path, Links links, Deadline deadline) {
+  const StatOptions options{.links = links};
+  return stat(std::move(path), options, deadline);
+}
+
+Task<Result<FileEntry>> Files::stat(FilePath path, StatOptions options, Deadline deadline) {
   auto ask = request(wire::FileOp::stat, std::move(path));
-  ask.follow = links == Links::follow;
+  ask.follow = options.links == Links::follow;
+  ask.details = options.with_attributes;
   Sink sink = throw_away;
   auto reply = co_await perform(std::move(ask), nullptr, std::move(sink), deadline);
   if (!reply) co_return fail(std::move(reply).error());
@@ -253,8 +261,15 @@ Task<Result<FileEntry>> Files::stat(FilePath path, Links links, Deadline deadlin
 }
 
 Task<Result<EntryList>> Files::list(FilePath path, Recursion recursion, Deadline deadline) {
+  const ListOptions options{.recursion = recursion};
+  return list(std::move(path), options, deadline);
+}
+
+Task<Result<EntryList>> Files::list(FilePath path, ListOptions options, Deadline deadline) {
   auto ask = request(wire::FileOp::list, std::move(path));
-  ask.recursive = recursion == Recursion::whole_tree;
+  ask.recursive = options.recursion == Recursion::whole_tree;
+  ask.depth = options.depth;
+  ask.details = options.with_attributes;
   Sink sink = throw_away;
   auto reply = co_await perform(std::move(ask), nullptr, std::move(sink), deadline);
   if (!reply) co_return fail(std::move(reply).error());
@@ -318,6 +333,30 @@ Task<Result<EditResult>> Files::edit(FilePath path, EditRequest edit, Deadline d
   co_return result;
 }
 
+Task<Result<std::unique_ptr<FileWatch>>> Files::watch(FilePath path, WatchOptions options, Deadline deadline) {
+  auto ask = request(wire::FileOp::watch, std::move(path));
+  ask.recursive = options.recursion == Recursion::whole_tree;
+  ask.max_entries = options.most_directories;
+  auto opened = open(ask);
+  if (!opened) co_return fail(std::move(opened).error());
+  // The first events may overtake the reply, and the end of the lane the reason for a refusal.
+  std::string early;
+  for (;;) {
+    auto event = co_await (*opened)->next(deadline);
+    if (!event) co_return fail(std::move(event).error());
+    if (auto* data = std::get_if<StreamData>(&*event)) {
+      early += data->bytes;
+      if (early.size() <= wire::initial_credit) continue;
+    } else if (std::holds_alternative<StreamEof>(*event)) {
+      continue;
+    } else if (const auto* message = std::get_if<StreamMessage>(&*event)) {
+      if (wire::decode<wire::FileReply>(message->bytes))
+        co_return std::make_unique<FileWatch>(std::move(*opened), std::move(early));
+    }
+    co_return fail(ErrorCode::protocol, "the sandbox's agent did not confirm a watch");
+  }
+}
+
 bool Files::can_keep_modes() const { return link_.file_level() >= 1; }
 
 Task<Result<Unpacked>> Files::unpack(FilePath path, Source source, TarCaps caps, Deadline deadline) {
@@ -349,6 +388,7 @@ Task<Result<EntryList>> Files::glob(FilePath path, std::string pattern, GlobOpti
   ask.hidden = options.hidden == GlobOptions::Hidden::match;
   ask.exclude = std::move(options.exclude);
   ask.max_results = options.most;
+  ask.details = options.with_attributes;
   Sink sink = throw_away;
   auto reply = co_await perform(std::move(ask), nullptr, std::move(sink), deadline);
   if (!reply) co_return fail(std::move(reply).error());

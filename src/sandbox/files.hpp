@@ -1,11 +1,12 @@
-// Files: what can be done with files of a living sandbox. All of it is done by the agent under the sandbox user's
-// rights.
+// Files: what can be done with files of a living sandbox. All of it is done by the agent under the rights of one user
+// of the sandbox.
 //
 // Paths are absolute, or relative to a root beneath which they must stay, symlinks and all.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "core/bytes.hpp"
 #include "sandbox/agent_link.hpp"
 #include "sandbox/change_rules.hpp"
+#include "sandbox/file_watch.hpp"
 #include "wire/file_messages.hpp"
 
 namespace cloche {
@@ -42,6 +44,9 @@ struct WriteOptions {
   Bytes most;  // 0: no cap but the sandbox's own
   // A file that the user cannot write to is refused, as for a program of the user; or replaced anyway.
   enum class ReadOnly { refuse, replace } read_only = ReadOnly::refuse;
+  // Extended attributes by their full names (user.*), set before the file appears: at most 32, and 4 KiB in all.
+  // `unsupported` where the file system has none.
+  std::map<std::string, std::string> attributes;
 };
 
 struct DirectoryOptions {
@@ -88,6 +93,7 @@ struct GlobOptions {
   enum class Hidden { skip, match } hidden = Hidden::skip;
   std::uint64_t most = 10'000;
   std::vector<std::string> exclude;  // names, or paths below the asked one, that are passed over with all below them
+  bool with_attributes = false;      // as of StatOptions
 };
 
 struct GrepOptions {
@@ -115,9 +121,21 @@ struct GrepResult {
   bool cut = false;
 };
 
-enum class Recursion { none, whole_tree };
 enum class Links { follow, look_at };
 enum class Missing { error, fine };
+
+struct StatOptions {
+  Links links = Links::follow;
+  // Fills FileEntry::attributes with the extended attributes user.* that the user can read, as far as there are no more
+  // than can be written; of a symbolic link also resolved, target_type and target_mode.
+  bool with_attributes = false;
+};
+
+struct ListOptions {
+  Recursion recursion = Recursion::none;
+  std::uint32_t depth = 0;       // of Recursion::whole_tree: so many levels; 0: all
+  bool with_attributes = false;  // as of StatOptions
+};
 
 struct TarCaps {
   Bytes content;              // 0: the sandbox's own limits
@@ -149,8 +167,10 @@ class Files {
   Task<Result<ReadResult>> read(FilePath path, FileRange range, Bytes most, Deadline deadline = Deadline::never());
   Task<Status> read_stream(FilePath path, FileRange range, Sink sink, Deadline deadline = Deadline::never());
   Task<Result<FileEntry>> stat(FilePath path, Links links = Links::follow, Deadline deadline = Deadline::never());
+  Task<Result<FileEntry>> stat(FilePath path, StatOptions options, Deadline deadline = Deadline::never());
   Task<Result<EntryList>> list(FilePath path, Recursion recursion = Recursion::none,
                                Deadline deadline = Deadline::never());
+  Task<Result<EntryList>> list(FilePath path, ListOptions options, Deadline deadline = Deadline::never());
   // How many names were removed.
   Task<Result<std::uint64_t>> remove(FilePath path, Recursion recursion, Missing missing,
                                      Deadline deadline = Deadline::never());
@@ -177,6 +197,11 @@ class Files {
   Task<Result<EntryList>> changes(FilePath path, std::int64_t since, ChangeCaps caps, std::string discard,
                                   Deadline deadline = Deadline::never());
 
+  // Watches a directory. It is armed when this returns: what happens after that is told. limit_reached when the sandbox
+  // has too many watches.
+  Task<Result<std::unique_ptr<FileWatch>>> watch(FilePath path, WatchOptions options,
+                                                 Deadline deadline = Deadline::never());
+
   // Whether the agent knows TarCaps::NoMode::keeps.
   bool can_keep_modes() const;
 
@@ -187,6 +212,8 @@ class Files {
 
  private:
   wire::FileRequest request(wire::FileOp op, FilePath path) const;
+  // `unsupported` when the agent is too old for it.
+  Result<std::unique_ptr<AgentStream>> open(const wire::FileRequest& request);
   Task<Result<wire::FileReply>> perform(wire::FileRequest request, Source source, Sink sink, Deadline deadline);
 
   AgentLink& link_;

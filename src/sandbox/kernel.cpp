@@ -3,7 +3,7 @@
 namespace cloche {
 
 Status check_kernel(const std::string& runtime, Kernel expected, std::optional<bool> is_gvisor) {
-  if (!is_gvisor || *is_gvisor == (expected == Kernel::own)) return {};
+  if (!is_gvisor || expected == Kernel::elsewhere || *is_gvisor == (expected == Kernel::own)) return {};
   // With gVisor the limit of processes is inside, and the host's is far higher. With Linux there is no other limit.
   const std::string text =
       *is_gvisor

@@ -1,5 +1,5 @@
-// Kernel: whether the programs of a sandbox share the host's kernel, and what that counts, with their neighbours, or
-// have one of their own (gVisor).
+// Kernel: whether the programs of a sandbox share the host's kernel, and what that counts, with their neighbours, have
+// one of their own (gVisor), or have that of another machine, of which nothing is known here.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace cloche {
 
-enum class Kernel { shared, own };
+enum class Kernel { shared, own, elsewhere };
 
 // `unsupported` if the agent found a different kernel than the one that the limits of its sandbox were made for.
 // `is_gvisor`: what the agent found; an older agent does not say.

@@ -15,6 +15,7 @@ constexpr std::chrono::seconds cleanup_timeout{10};
 // Well beyond what an agent lets be started; each is followed, which has its price.
 constexpr std::size_t most_background = 256;
 constexpr std::uint64_t oldest_ms = std::uint64_t{1} << 40;
+constexpr std::size_t longest_label = 4096;
 
 // A reply of one message, then the stream's end.
 template <class Message>
@@ -134,6 +135,25 @@ Task<Result<std::unique_ptr<Exec>>> LiveSandbox::start(ExecSpec spec, StartExtra
   co_return exec;
 }
 
+Task<Result<std::unique_ptr<Exec>>> LiveSandbox::start_relayed(ExecSpec spec, std::string label, Deadline deadline) {
+  if (label.empty() || label.size() > longest_label)
+    co_return fail(ErrorCode::invalid_argument, "the label of a program must have 1 to 4096 bytes");
+  add_environment(spec.env, enclosure_->environment());
+  spec.lifetime = Lifetime::background;
+  spec.keep_output = Bytes{UINT64_MAX};  // 0 would be the agent's own limit
+  spec.stop_output = Bytes{0};
+  auto request = to_request(spec, enclosure_->spec(), limits_, kernel());
+  if (!request) co_return fail(std::move(request).error());
+  request->label = std::move(label);
+  request->is_relayed = true;
+  auto stream = link_->open(wire::encode(*request));
+  if (!stream) co_return fail(std::move(stream).error());
+  auto exec = std::make_unique<Exec>(std::move(*stream), ledger_, Exec::Caps{});
+  auto started = co_await exec->wait_started(deadline);
+  if (!started) co_return fail(std::move(started).error());
+  co_return exec;
+}
+
 Task<Result<Exec::Collected>> LiveSandbox::run(ExecSpec spec, Deadline deadline) {
   const bool has_input = spec.stdin_mode == Stdin::bytes;
   std::string input = std::move(spec.input);
@@ -171,6 +191,7 @@ Task<Result<std::vector<BackgroundEntry>>> LiveSandbox::list_background(Deadline
     entry.argv = std::move(exec.argv);
     entry.running = exec.running;
     entry.age = std::chrono::milliseconds(std::min(exec.age_ms, oldest_ms));
+    entry.label = std::move(exec.label);
     entries.push_back(std::move(entry));
   }
   co_return entries;
@@ -249,6 +270,13 @@ Task<Result<ResetReport>> LiveSandbox::reset(Deadline deadline) {
   if (!enclosure_->volumes().empty()) {
     co_return fail(ErrorCode::unsupported, "reset sandbox: it has volumes, and can only be destroyed");
   }
+  if (spec().root) {
+    co_return fail(ErrorCode::unsupported, "reset sandbox: its programs may be root, so it can only be destroyed");
+  }
+  if (!enclosure_->can_be_reset()) {
+    co_return fail(ErrorCode::unsupported,
+                   "reset sandbox: this backend cannot prove that it is clean, so it can only be destroyed");
+  }
   const std::string request = wire::encode(wire::ResetRequest{});
   auto stream = link_->open(request);
   if (!stream) co_return fail(std::move(stream).error());
@@ -269,6 +297,7 @@ Task<Result<ResetReport>> LiveSandbox::reset(Deadline deadline) {
 Task<Status> LiveSandbox::set_limits(Limits limits) {
   if (auto valid = validate(limits); !valid) co_return valid;
   const Limits& made = enclosure_->spec().limits;
+  if (are_of_image(limits)) limits = with_sizes_of(limits, made);
   if (limits.work_dir != made.work_dir || limits.tmp_dir != made.tmp_dir || limits.shm_dir != made.shm_dir) {
     co_return fail(ErrorCode::invalid_argument,
                    "the sizes of work directory, /tmp and /dev/shm cannot be changed after a sandbox is created");
@@ -281,6 +310,18 @@ Task<Status> LiveSandbox::set_limits(Limits limits) {
   }
   limits_ = limits;
   co_return Status{};
+}
+
+Task<Status> LiveSandbox::freeze(Deadline deadline) {
+  link_->set_frozen(true);
+  auto frozen = co_await enclosure_->freeze(deadline);
+  co_return frozen;
+}
+
+Task<Status> LiveSandbox::thaw(Deadline deadline) {
+  auto thawed = co_await enclosure_->thaw(deadline);
+  if (thawed) link_->set_frozen(false);
+  co_return thawed;
 }
 
 Task<Status> LiveSandbox::destroy(Deadline deadline) {

@@ -13,6 +13,7 @@
 #include "sandbox/exec.hpp"
 #include "sandbox/files.hpp"
 #include "sandbox/tcp_connection.hpp"
+#include "sandbox/users.hpp"
 
 namespace cloche {
 
@@ -22,6 +23,7 @@ struct BackgroundEntry {
   std::vector<std::string> argv;
   bool running = false;
   std::chrono::milliseconds age{};
+  std::string label;  // of start_relayed(); empty for others
 };
 
 // The result of a reset.
@@ -60,6 +62,11 @@ class LiveSandbox {
     std::optional<ChangeScan> change_scan;
   };
   Task<Result<std::unique_ptr<Exec>>> start(ExecSpec spec, StartExtras extras, Deadline deadline);
+  // Starts a program in the background whose output is not kept: those that attach get all of it from then on, and slow
+  // the program down if they do not read. Before the first attach() the program waits; while no stream is attached any
+  // more, all but the last 256 KiB is dropped. `label`, at most 4 KiB, is the caller's note, returned by
+  // list_background().
+  Task<Result<std::unique_ptr<Exec>>> start_relayed(ExecSpec spec, std::string label, Deadline deadline);
   // Runs a program to its end. The deadline is the caller's own, over the program's limits: when it passes, the
   // program is stopped and the answer is a timeout error.
   Task<Result<Exec::Collected>> run(ExecSpec spec, Deadline deadline = Deadline::never());
@@ -72,7 +79,11 @@ class LiveSandbox {
                                              std::uint64_t out_offset = 0, std::uint64_t err_offset = 0,
                                              Bytes most = {});
 
+  // File operations of the sandbox's own user, and of another.
   Files files() { return Files(*link_, uid_of(spec()), spec().gid); }
+  Files files_of(const SandboxUser& user) { return Files(*link_, user.uid, user.gid); }
+  // By name; empty: the sandbox's own. not_found for another name, and for root unless spec().root.
+  Result<SandboxUser> user(std::string_view name) const { return find_user(spec(), name); }
 
   // To a port of the sandbox's loopback.
   Task<Result<std::unique_ptr<TcpConnection>>> connect(std::uint16_t port, Deadline deadline = Deadline::never());
@@ -104,6 +115,11 @@ class LiveSandbox {
   Task<Status> set_limits(Limits limits);
   // The current limits.
   const Limits& limits() const { return limits_; }
+  // Stops all that runs inside, the agent too, until thaw(). Calls under way wait, and their deadlines with them. Both
+  // are idempotent. After an error of freeze() it may be frozen or not, and is to be thawed.
+  Task<Status> freeze(Deadline deadline);
+  Task<Status> thaw(Deadline deadline);
+  Task<Result<ResourceUse>> resource_use(Deadline deadline) { return enclosure_->resource_use(deadline); }
   Task<Result<Evidence>> evidence() { return enclosure_->evidence(); }
   Task<Status> ping(Deadline deadline) { return link_->ping(deadline); }
 

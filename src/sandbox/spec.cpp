@@ -41,7 +41,35 @@ bool is_name(std::string_view text, std::size_t longest) {
          std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_' || c == '.'; });
 }
 
-constexpr std::string_view home_on_disk = "/home/sandbox";
+bool is_user_name(std::string_view text) {
+  const auto is_first = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
+  const auto is_other = [&](char c) { return is_first(c) || (c >= '0' && c <= '9') || c == '-'; };
+  return !text.empty() && text.size() <= 32 && is_first(text.front()) && std::ranges::all_of(text, is_other);
+}
+
+Status validate_user(const SandboxSpec& spec) {
+  const bool is_taken = spec.user == "root" || spec.user == "nobody";  // lint-words: allow
+  if (!is_user_name(spec.user) || is_taken) {
+    return fail(
+        ErrorCode::invalid_argument,
+        "a user name must be a letter or '_', then letters, digits, '_' and '-', all lower-case and at most 32, "
+        "and not a name that every system has: '" +
+            spec.user + "'");
+  }
+  if (!spec.root) return {};
+  for (const std::string& place : {spec.work_dir, home_of(spec)}) {
+    if (is_at_or_below(place, root_home) || is_at_or_below(root_home, place)) {
+      return fail(ErrorCode::invalid_argument, "in a sandbox with root, " + place + " must not be /root or below it");
+    }
+  }
+  for (const Mount& mount : spec.mounts) {
+    if (is_at_or_below(mount.target, root_home)) {
+      return fail(ErrorCode::invalid_argument, "the target of a mount cannot be " + mount.target +
+                                                   ": in a sandbox with root, that path is reserved");
+    }
+  }
+  return {};
+}
 
 Status validate_gpus(const GpuRequest& gpus) {
   const int ways = (gpus.all ? 1 : 0) + (gpus.count > 0 ? 1 : 0) + (gpus.ids.empty() ? 0 : 1);
@@ -61,8 +89,9 @@ Status validate_gpus(const GpuRequest& gpus) {
 }  // namespace
 
 std::string home_of(const SandboxSpec& spec) {
+  const std::string home_on_disk = "/home/" + spec.user;
   const bool apart = !is_at_or_below(spec.work_dir, home_on_disk) && !is_at_or_below(home_on_disk, spec.work_dir);
-  return spec.workspace == WorkspaceKind::disk && apart ? std::string(home_on_disk) : spec.work_dir;
+  return spec.workspace == WorkspaceKind::disk && apart ? home_on_disk : spec.work_dir;
 }
 
 Status validate(const SandboxSpec& spec) {
@@ -80,6 +109,7 @@ Status validate(const SandboxSpec& spec) {
   }
   if (spec.uid > 65533U || spec.gid > 65533)
     return fail(ErrorCode::invalid_argument, "uid and gid must be below 65534");
+  CLOCHE_CHECK(validate_user(spec));
   if (!spec.name.empty() && !is_name(spec.name, 128)) {
     return fail(ErrorCode::invalid_argument,
                 "a sandbox name must be letters, digits, '-', '_' and '.': '" + spec.name + "'");

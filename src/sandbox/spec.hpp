@@ -24,6 +24,9 @@ inline std::uint32_t uid_of(const SandboxSpec& spec) { return spec.uid.value_or(
 // compilers keep in it is not among the files of the work.
 std::string home_of(const SandboxSpec& spec);
 
+// The home directory of root in sandboxes with SandboxSpec::root.
+inline constexpr std::string_view root_home = "/root";
+
 // The smallest SandboxSpec::disk_size.
 inline constexpr Bytes least_disk = mib(8);
 

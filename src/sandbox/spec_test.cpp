@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "sandbox/exec_spec.hpp"
 
 namespace cloche {
@@ -50,6 +52,69 @@ TEST(HomeOf, Disk_IsApartFromTheWorkDirectory) {
   EXPECT_EQ(home_of(spec), "/home/sandbox");
   spec.mounts = {{"/a", "/home", Access::read_only}};
   EXPECT_FALSE(validate(spec));
+}
+
+TEST(HomeOf, DiskOfANamedUser_HasItsName) {
+  SandboxSpec spec;
+  spec.workspace = WorkspaceKind::disk;
+  spec.user = "user";
+  EXPECT_EQ(home_of(spec), "/home/user");
+}
+
+TEST(ValidateSpec, UserNames_AreThoseOfTheSystem) {
+  SandboxSpec spec;
+  for (const char* good : {"user", "_apt", "a", "a-b_c9"}) {
+    spec.user = good;
+    EXPECT_TRUE(validate(spec)) << good;
+  }
+  for (const std::string& bad : {std::string(), std::string("root"), std::string("nobody"), std::string("User"),
+                                 std::string("9a"), std::string("-a"), std::string("a:b"), std::string("a\nb"),
+                                 std::string("a b"), std::string(33, 'a'), std::string("a\0", 2)}) {
+    spec.user = bad;
+    EXPECT_FALSE(validate(spec)) << bad;
+  }
+}
+
+TEST(ValidateSpec, HomeOfRoot_IsReservedWhereThereIsRoot) {
+  SandboxSpec spec;
+  spec.work_dir = "/root/work";
+  EXPECT_TRUE(validate(spec));
+  spec.root = true;
+  EXPECT_FALSE(validate(spec));
+  spec.work_dir = "/workspace";
+  spec.mounts = {{"/data", "/root/data"}};
+  EXPECT_FALSE(validate(spec));
+}
+
+TEST(ToRequest, Root_IsForSandboxesThatHaveIt) {
+  ExecSpec spec = ExecSpec::shell("id");
+  spec.uid = 0;
+  SandboxSpec sandbox;
+  EXPECT_FALSE(to_request(spec, sandbox, sandbox.limits, Kernel::shared));
+  sandbox.root = true;
+  const auto request = to_request(spec, sandbox, sandbox.limits, Kernel::shared);
+  ASSERT_TRUE(request);
+  EXPECT_EQ(request->uid, 0U);
+  EXPECT_EQ(request->gid, 0U);
+  EXPECT_NE(std::ranges::find(request->env, "HOME=/root"), request->env.end());
+  EXPECT_NE(std::ranges::find(request->env, "USER=root"), request->env.end());
+  spec.gid = 1000;
+  EXPECT_FALSE(to_request(spec, sandbox, sandbox.limits, Kernel::shared));
+  spec.gid = 0;
+  spec.zygote = "python";
+  EXPECT_FALSE(to_request(spec, sandbox, sandbox.limits, Kernel::shared));
+  ExecSpec only_group = ExecSpec::shell("id");
+  only_group.gid = 0;
+  EXPECT_FALSE(to_request(only_group, sandbox, sandbox.limits, Kernel::shared));
+}
+
+TEST(ToRequest, NameOfTheUser_IsInTheEnvironment) {
+  SandboxSpec sandbox;
+  sandbox.user = "user";
+  const auto request = to_request(ExecSpec::shell("id"), sandbox, sandbox.limits, Kernel::shared);
+  ASSERT_TRUE(request);
+  for (const char* entry : {"USER=user", "LOGNAME=user"})
+    EXPECT_NE(std::ranges::find(request->env, entry), request->env.end()) << entry;
 }
 
 TEST(ValidateSpec, Defaults_AreValid) { EXPECT_TRUE(validate(SandboxSpec{})); }

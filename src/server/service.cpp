@@ -19,7 +19,9 @@
 #include "api/proxy/routes.hpp"
 #include "api/runs/routes.hpp"
 #include "api/sessions/egress_routes.hpp"
+#include "api/sessions/lifecycle_routes.hpp"
 #include "api/sessions/routes.hpp"
+#include "api/snapshots/routes.hpp"
 #include "api/terminal/routes.hpp"
 #include "api/volumes/routes.hpp"
 #include "core/async/guarded.hpp"
@@ -105,6 +107,11 @@ Result<SessionProfile> settle_session_profile(std::vector<Profile>& profiles, co
     }
     found = profiles.insert(profiles.end(), std::move(made));
   }
+  if (sessions.memory && are_of_image(found->sandbox.limits)) {
+    return fail(ErrorCode::invalid_argument,
+                "sessions.memory or SANDBOX_MEM_LIMIT is set, but with this backend the memory of a sandbox is that of "
+                "its template: unset it, or use another template");
+  }
   if (sessions.memory) found->sandbox.limits.memory = *sessions.memory;
   return is_made ? SessionProfile::made : SessionProfile::configured;
 }
@@ -147,6 +154,7 @@ session::StoreOptions store_options(const config::SessionSettings& settings, con
   session::StoreOptions options;
   options.profile = settings.profile;
   options.idle_timeout = settings.idle_timeout;
+  options.paused_timeout = settings.paused_timeout;
   options.most = settings.most;
   options.max_limits = settings.max_limits;
   options.artifacts = settings.artifacts;
@@ -162,6 +170,17 @@ Result<std::unique_ptr<volume::Volumes>> open_volumes(const InstanceDir& instanc
   CLOCHE_CHECK(store->open());
   const Support support = traits_of(engine.backend).has_disks ? Support::available : Support::unavailable;
   return std::make_unique<volume::Volumes>(std::move(store), support);
+}
+
+Result<std::unique_ptr<snapshot::Snapshots>> open_snapshots(const InstanceDir& instance,
+                                                            const config::SnapshotSettings& settings,
+                                                            const auth::Quotas& quotas) {
+  snapshot::SnapshotOptions options;
+  options.directory = instance.snapshots();
+  options.max_size = settings.max_size;
+  auto store = std::make_shared<snapshot::SnapshotStore>(std::move(options));
+  CLOCHE_CHECK(store->open());
+  return std::make_unique<snapshot::Snapshots>(std::move(store), quotas);
 }
 
 // Languages by the names we have for them, so that callers cannot make up labels.
@@ -211,6 +230,7 @@ Result<std::unique_ptr<Service>> Service::create(Executor executor, ServiceOptio
   CLOCHE_TRY(const SessionProfile session_origin,
              settle_session_profile(manager.profiles, options.config.sessions, languages, manager.engine.backend));
   CLOCHE_CHECK(settle_session_gpus(options.config, session_origin));
+  const bool made_base = add_base_profile(options.config, languages);
   if (service->authenticator_->needs_token()) share_pools(manager.profiles);
   for (const auto& [alias, profile] : languages.aliases_for(manager.profiles)) manager.aliases.emplace(alias, profile);
   CLOCHE_TRY(pool::Tenancy tenancy, owners_of(options.config, manager.profiles, languages));
@@ -219,6 +239,7 @@ Result<std::unique_ptr<Service>> Service::create(Executor executor, ServiceOptio
 
   CLOCHE_TRY(service->instance_, InstanceDir::claim(manager.engine));
   settle_session_workspace(manager.profiles, options.config.sessions, session_origin, manager.engine);
+  if (made_base) settle_base_workspace(options.config);
   const InstanceId& instance = service->instance_->id();
   CLOCHE_TRY(auto journal, pool::Journal::open(service->instance_->journal(), instance.value));
   const auto ledger = std::make_shared<disk::Ledger>();
@@ -231,8 +252,13 @@ Result<std::unique_ptr<Service>> Service::create(Executor executor, ServiceOptio
   service->leases_ = std::make_unique<api::LeaseRegistry>(*service->runner_);
   session::StoreOptions sessions = store_options(options.config.sessions, *service->instance_);
   sessions.meter = meter_into(service->metrics_, service->runner_->languages());
+  CLOCHE_TRY(service->snapshots_, open_snapshots(*service->instance_, options.config.snapshots, *service->quotas_));
+  sessions.snapshots = session::hooks_for(*service->snapshots_);
   CLOCHE_TRY(service->sessions_,
              session::SessionStore::open(executor, *service->pools_, *service->quotas_, std::move(sessions)));
+  const dialect::e2b::Surroundings around{*service->sessions_, *service->snapshots_, *service->pools_,
+                                          *service->authenticator_, *service->quotas_};
+  CLOCHE_TRY(service->dialects_, open_dialects(around, options.config.dialects, service->instance_->e2b_key()));
 
   http::ServerOptions http;
   http.listen = std::move(options.listen);
@@ -265,7 +291,9 @@ http::Handler Service::routes(api::TerminalRules terminals) {
   api::CallRouter calls;
   api::add_session_routes(calls, *sessions_);
   api::add_egress_routes(calls, *sessions_);
+  api::add_lifecycle_routes(calls, *sessions_);
   api::add_volume_routes(calls, *volumes_, *quotas_);
+  api::add_snapshot_routes(calls, *sessions_, *snapshots_);
   api::add_run_routes(calls, *sessions_, runner_->languages(), pools_->access(), *quotas_);
   api::add_context_routes(calls, *sessions_);
   api::add_file_routes(calls, *sessions_);
@@ -277,7 +305,13 @@ http::Handler Service::routes(api::TerminalRules terminals) {
   router.for_each([this](const std::string& method, const std::string& pattern, const http::RouteHandler&) {
     route_names_.push_back(method + " " + pattern);
   });
-  return when_ready(http::serve_routes(std::move(router)));
+  return with_dialects(dialects_, when_ready(http::serve_routes(std::move(router))), [this] { return ready_; });
+}
+
+std::vector<std::string> Service::dialect_route_names() const {
+  std::vector<std::string> all;
+  for (const auto& each : dialects_) std::ranges::copy(each->route_names(), std::back_inserter(all));
+  return all;
 }
 
 // Until all is taken over, only health checks are answered.
@@ -314,6 +348,7 @@ Task<Status> Service::start() {
     co_await http_->shut_down(Deadline::after(drain_));
     co_return started;
   }
+  for (const auto& each : dialects_) co_await each->start();
   ready_ = true;
   watching_.spawn("loop lag",
                   [this] { return watch_loop_lag(lag_interval, [this](auto by) { metrics_.loop_was_late(by); }); });

@@ -18,7 +18,9 @@
 #include "metrics/metrics.hpp"
 #include "pool/manager.hpp"
 #include "runner/code_runner.hpp"
+#include "server/dialects.hpp"
 #include "session/store.hpp"
+#include "snapshot/snapshots.hpp"
 #include "volume/volumes.hpp"
 
 namespace cloche::server {
@@ -43,6 +45,8 @@ class Service {
   std::vector<std::string> addresses() const;
   // Methods and patterns of all routes, such as "GET /healthz".
   const std::vector<std::string>& route_names() const { return route_names_; }
+  // The same of the dialects, whose routes are apart from these.
+  std::vector<std::string> dialect_route_names() const;
 
   // No new requests, those in flight finish, leases end, sandboxes go. All of it has `drain_timeout` and then some
   // seconds to remove what there is. `timeout` when that was not enough, with what is left to the next start; work may
@@ -78,7 +82,9 @@ class Service {
   std::unique_ptr<pool::Manager> pools_;
   std::unique_ptr<runner::CodeRunner> runner_;
   std::unique_ptr<api::LeaseRegistry> leases_;
+  std::unique_ptr<snapshot::Snapshots> snapshots_;
   std::unique_ptr<session::SessionStore> sessions_;
+  Dialects dialects_;
   std::vector<std::string> route_names_;
   std::unique_ptr<http::Server> http_;
   std::chrono::milliseconds drain_{};

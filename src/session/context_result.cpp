@@ -87,13 +87,24 @@ std::string one_line(const CellError& error) {
 
 }  // namespace
 
-std::string_view to_string(ContextLanguage language) { return language == ContextLanguage::python ? "python" : "bash"; }
+std::string_view to_string(ContextLanguage language) {
+  switch (language) {
+    case ContextLanguage::python: return "python";
+    case ContextLanguage::bash: return "bash";
+    case ContextLanguage::javascript: return "javascript";
+    case ContextLanguage::typescript: return "typescript";
+  }
+  return "python";
+}
 
 Result<ContextLanguage> parse_context_language(std::string_view name) {
   const std::string word = lower(name);
   if (word == "python" || word == "py" || word == "python3") return ContextLanguage::python;
   if (word == "bash" || word == "sh" || word == "shell") return ContextLanguage::bash;
-  return fail(ErrorCode::invalid_argument, "contexts are available for these languages: python, bash");
+  if (word == "javascript" || word == "js" || word == "node") return ContextLanguage::javascript;
+  if (word == "typescript" || word == "ts") return ContextLanguage::typescript;
+  return fail(ErrorCode::invalid_argument,
+              "contexts are available for these languages: python, bash, javascript, typescript");
 }
 
 Status check_context_name(std::string_view name) {

@@ -11,7 +11,7 @@
 
 namespace cloche::session {
 
-enum class ContextLanguage { python, bash };
+enum class ContextLanguage { python, bash, javascript, typescript };
 std::string_view to_string(ContextLanguage language);
 // Whatever the case, also by another name. `invalid_argument` lists those there are.
 Result<ContextLanguage> parse_context_language(std::string_view name);

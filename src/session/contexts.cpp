@@ -9,18 +9,20 @@
 namespace cloche::session {
 
 struct Contexts::Entry {
-  Entry(Session& session, std::string entry_name, ContextLanguage entry_language, auth::QuotaTicket entry_ticket)
+  Entry(Session& session, std::string entry_name, ContextOptions options, auth::QuotaTicket entry_ticket)
       : ticket(std::move(entry_ticket)),
         name(std::move(entry_name)),
-        language(entry_language),
+        language(options.language),
+        directory(options.directory.empty() ? session.work_dir() : options.directory),
         sandbox(session.lease().shared()),
-        context(make_context(session, entry_language)),
+        context(make_context(session, std::move(options))),
         changed(session.executor()) {}
 
   ContextInfo info() const {
     ContextInfo info;
     info.name = name;
     info.language = language;
+    info.directory = directory;
     info.alive = context->alive();
     info.calls = static_cast<std::uint32_t>(queue.size());
     info.created = created;
@@ -45,6 +47,7 @@ struct Contexts::Entry {
   auth::QuotaTicket ticket;  // until its interpreter has ended
   std::string name;
   ContextLanguage language;
+  std::string directory;
   std::shared_ptr<LiveSandbox> sandbox;  // outlives the context
   std::unique_ptr<KeptContext> context;
   std::deque<const Turn*> queue;  // it is the first one's turn
@@ -121,7 +124,7 @@ Result<std::shared_ptr<Contexts::Entry>> Contexts::find(const std::string& name)
   return found->second;
 }
 
-Result<std::shared_ptr<Contexts::Entry>> Contexts::make(const std::string& name, ContextLanguage language) {
+Result<std::shared_ptr<Contexts::Entry>> Contexts::make(const std::string& name, ContextOptions options) {
   if (closed_) return fail(ErrorCode::sandbox_lost, "the session was ended");
   CLOCHE_CHECK(check_context_name(name));
   if (entries_.size() >= most) {
@@ -129,14 +132,14 @@ Result<std::shared_ptr<Contexts::Entry>> Contexts::make(const std::string& name,
                 "the session has " + std::to_string(most) + " contexts, which is the limit; close one first");
   }
   CLOCHE_TRY(auth::QuotaTicket ticket, session_.take(auth::Quota::contexts));
-  auto entry = std::make_shared<Entry>(session_, name, language, std::move(ticket));
+  auto entry = std::make_shared<Entry>(session_, name, std::move(options), std::move(ticket));
   return entries_.emplace(name, std::move(entry)).first->second;
 }
 
 Result<std::shared_ptr<Contexts::Entry>> Contexts::find_or_make(const std::string& name, std::string_view language) {
   CLOCHE_TRY(const ContextLanguage wanted, parse_context_language(language));
   const auto found = entries_.find(name);
-  if (found == entries_.end()) return make(name, wanted);
+  if (found == entries_.end()) return make(name, ContextOptions{.language = wanted});
   const auto& entry = found->second;
   if (entry->language != wanted) {
     return fail(ErrorCode::already_exists,
@@ -161,6 +164,11 @@ Task<Result<ContextResult>> Contexts::run_in(Entry& entry, ContextCall call, Out
   ArtifactCaps caps = call.artifacts;
   caps.rules = call.artifact_choice.over(session_.artifact_rules());
   const bool fresh = !entry.context->alive();
+  if (!call.finds_artifacts) {
+    auto ran = co_await entry.context->run(std::move(call), std::move(sink), deadline);
+    if (ran) ran->fresh = ran->fresh || fresh;
+    co_return ran;
+  }
   std::string work_dir = session_.work_dir();
   auto mark = co_await WorkspaceMark::take(*entry.sandbox, std::move(work_dir), caps.rules, deadline);
   if (!mark) co_return fail(std::move(mark).error());
@@ -180,12 +188,11 @@ Task<Result<ContextResult>> Contexts::run_in(Entry& entry, ContextCall call, Out
   co_return ran;
 }
 
-Task<Result<ContextInfo>> Contexts::create(std::string name, std::string language, Deadline deadline) {
-  CLOCHE_CO_TRY(const ContextLanguage wanted, parse_context_language(language));
+Task<Result<ContextInfo>> Contexts::create(std::string name, ContextOptions options, Deadline deadline) {
   if (entries_.contains(name)) {
     co_return fail(ErrorCode::already_exists, "the session already has a context '" + name + "'");
   }
-  CLOCHE_CO_TRY(const auto entry, make(name, wanted));
+  CLOCHE_CO_TRY(const auto entry, make(name, std::move(options)));
   auto started = co_await start_anew(entry, deadline);
   co_return started;
 }

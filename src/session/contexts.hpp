@@ -17,6 +17,7 @@ namespace cloche::session {
 struct ContextInfo {
   std::string name;
   ContextLanguage language = ContextLanguage::python;
+  std::string directory;    // absolute
   bool alive = false;       // its interpreter runs; one that was lost is replaced by the next call
   std::uint32_t calls = 0;  // under way or waiting for their turn
   WallTime created;
@@ -38,7 +39,7 @@ class Contexts final : public SessionPart {
   Task<Result<ContextResult>> run(ContextCall call, OutputSink sink, Deadline deadline);
 
   // Makes one and starts it. `already_exists` where the name is taken.
-  Task<Result<ContextInfo>> create(std::string name, std::string language, Deadline deadline);
+  Task<Result<ContextInfo>> create(std::string name, ContextOptions options, Deadline deadline);
   // By name.
   std::vector<ContextInfo> list() const;
   // A new interpreter under the same name, in its turn. `not_found` if there is none with that name.
@@ -54,7 +55,7 @@ class Contexts final : public SessionPart {
   class Turn;
 
   Result<std::shared_ptr<Entry>> find(const std::string& name) const;
-  Result<std::shared_ptr<Entry>> make(const std::string& name, ContextLanguage language);
+  Result<std::shared_ptr<Entry>> make(const std::string& name, ContextOptions options);
   Result<std::shared_ptr<Entry>> find_or_make(const std::string& name, std::string_view language);
   Task<Result<ContextResult>> run_in(Entry& entry, ContextCall call, OutputSink sink, Deadline deadline);
   Task<Result<ContextInfo>> start_anew(std::shared_ptr<Entry> entry, Deadline deadline);

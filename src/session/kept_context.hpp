@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "context/python_context.hpp"
 #include "session/context_result.hpp"
 
 namespace cloche::session {
@@ -18,7 +19,13 @@ class KeptContext {
   virtual bool alive() const = 0;
 };
 
+struct ContextOptions {
+  ContextLanguage language = ContextLanguage::python;
+  std::string directory;                     // absolute; empty: the workspace
+  CellResults results = CellResults::plain;  // of Python; JavaScript can show things in any case
+};
+
 // Not started yet. The session's sandbox must exist until it was closed.
-std::unique_ptr<KeptContext> make_context(Session& session, ContextLanguage language);
+std::unique_ptr<KeptContext> make_context(Session& session, ContextOptions options);
 
 }  // namespace cloche::session

@@ -24,7 +24,9 @@ constexpr const char* schema_steps[] = {
     " made INTEGER NOT NULL,"
     " why TEXT NOT NULL,"
     " put_aside INTEGER NOT NULL"  // seconds since the epoch
-    ") STRICT"};
+    ") STRICT",
+    // Since when it is paused, in seconds since the epoch; 0 if it is not.
+    "ALTER TABLE sessions ADD COLUMN paused INTEGER NOT NULL DEFAULT 0"};
 
 constexpr Database::Schema schema{.name = "sessions", .steps = schema_steps};
 
@@ -39,12 +41,12 @@ Result<std::unique_ptr<RecordFile>> RecordFile::try_open(const std::string& path
   CLOCHE_TRY(file->database_, Database::open(path, schema));
   Database& database = *file->database_;
   if (!owner.empty()) CLOCHE_CHECK(database.belong_to(owner));
-  CLOCHE_TRY(file->begin_, database.prepare("INSERT OR REPLACE INTO sessions VALUES (?1, ?2, ?3, ?4, ?5)"));
+  CLOCHE_TRY(file->begin_, database.prepare("INSERT OR REPLACE INTO sessions VALUES (?1, ?2, ?3, ?4, ?5, ?6)"));
   CLOCHE_TRY(file->set_made_, database.prepare("UPDATE sessions SET made = 1 WHERE tenant = ?1 AND id = ?2"));
   CLOCHE_TRY(file->forget_, database.prepare("DELETE FROM sessions WHERE tenant = ?1 AND id = ?2"));
-  CLOCHE_TRY(file->put_aside_, database.prepare("INSERT INTO unreadable SELECT *, ?3, unixepoch() FROM sessions"
-                                                " WHERE tenant = ?1 AND id = ?2"));
-  CLOCHE_TRY(file->list_, database.prepare("SELECT tenant, id, options, created, made FROM sessions"));
+  CLOCHE_TRY(file->put_aside_, database.prepare("INSERT INTO unreadable SELECT tenant, id, options, created, made, ?3,"
+                                                " unixepoch() FROM sessions WHERE tenant = ?1 AND id = ?2"));
+  CLOCHE_TRY(file->list_, database.prepare("SELECT tenant, id, options, created, made, paused FROM sessions"));
   return file;
 }
 
@@ -54,6 +56,7 @@ Status RecordFile::begin(const Record& record) {
   begin_.bind(3, write_options(record.options));
   begin_.bind(4, std::int64_t{std::chrono::system_clock::to_time_t(record.created)});
   begin_.bind(5, std::int64_t{record.made ? 1 : 0});
+  begin_.bind(6, record.paused ? std::int64_t{std::chrono::system_clock::to_time_t(*record.paused)} : std::int64_t{0});
   return begin_.run();
 }
 
@@ -85,6 +88,8 @@ Result<std::vector<Record>> RecordFile::all() {
     record.options = std::move(*options);
     record.created = std::chrono::system_clock::from_time_t(list_.number(3));
     record.made = list_.number(4) != 0;
+    if (const auto paused = list_.number(5); paused != 0)
+      record.paused = std::chrono::system_clock::from_time_t(paused);
     records.push_back(std::move(record));
   }
   // One that cannot be read is lost alone.

@@ -15,7 +15,8 @@ struct Record {
   SessionKey key;
   SessionOptions options;
   WallTime created;
-  bool made = false;  // false: it was in the making
+  bool made = false;               // false: it was in the making
+  std::optional<WallTime> paused;  // since when
 };
 
 class RecordFile {

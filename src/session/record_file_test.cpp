@@ -33,7 +33,7 @@ class RecordFileTest : public testing::Test {
   }
   // SQL on the file itself, as nothing of ours would do it.
   std::string ask(const char* sql) const {
-    static constexpr const char* steps[] = {"", ""};
+    static constexpr const char* steps[] = {"", "", ""};
     auto database = Database::open(path(), {.name = "test", .steps = steps});
     EXPECT_TRUE(database) << database.error().message;
     auto query = (*database)->prepare(sql);
@@ -53,6 +53,45 @@ TEST_F(RecordFileTest, Volumes_AreKept) {
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->volumes, options.volumes);
   EXPECT_TRUE(read_options(write_options({}))->volumes.empty());
+}
+
+TEST_F(RecordFileTest, NotesAndExpiry_AreKept) {
+  SessionOptions options;
+  options.metadata = {{"user", "7"}, {"ключ", ""}};
+  options.attributes = {{"e2b.template", "base"}};
+  options.expires = WallTime(std::chrono::milliseconds(1'900'000'000'123));
+  options.on_expiry = OnExpiry::pause;
+  options.snapshot = "snap";
+  const auto read = read_options(write_options(options));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->metadata, options.metadata);
+  EXPECT_EQ(read->attributes, options.attributes);
+  EXPECT_EQ(read->expires, options.expires);
+  EXPECT_EQ(read->on_expiry, OnExpiry::pause);
+  EXPECT_EQ(read->snapshot, "snap");
+  const auto plain = read_options(write_options({}));
+  EXPECT_TRUE(plain->metadata.empty() && plain->attributes.empty() && !plain->expires);
+  EXPECT_EQ(plain->on_expiry, OnExpiry::end);
+}
+
+TEST_F(RecordFileTest, PausedSession_IsPausedForTheNextProcess) {
+  const auto since = std::chrono::system_clock::from_time_t(1'900'000'000);
+  {
+    const auto file = open();
+    Record paused = record_of("paused");
+    paused.paused = since;
+    ASSERT_TRUE(file->begin(paused));
+    ASSERT_TRUE(file->begin(record_of("live")));
+  }
+  const auto file = open();
+  auto records = file->all();
+  ASSERT_TRUE(records) << records.error().message;
+  ASSERT_EQ(records->size(), 2u);
+  EXPECT_EQ((*records)[0].paused, std::nullopt);
+  EXPECT_EQ((*records)[1].paused, since);
+  (*records)[1].paused.reset();
+  ASSERT_TRUE(file->begin((*records)[1]));
+  EXPECT_EQ((*file->all())[1].paused, std::nullopt);
 }
 
 TEST_F(RecordFileTest, RecordThatCannotBeRead_IsLostAloneAndKeptAside) {
@@ -90,6 +129,7 @@ TEST_F(RecordFileTest, FileOfTheFirstVersion_IsReadAndBroughtUp) {
   ASSERT_TRUE(records) << records.error().message;
   ASSERT_EQ(records->size(), 1u);
   EXPECT_EQ(records->front().key.id, "old");
+  EXPECT_FALSE(records->front().paused);
 }
 
 }  // namespace

@@ -59,6 +59,20 @@ SessionOptions options_of(const json::object& object) {
   if (const json::value* volumes = object.if_contains("volumes")) {
     for (const json::value& each : volumes->as_array()) options.volumes.push_back(volume_of(each.as_object()));
   }
+  const auto notes = [&object](const char* name) -> std::map<std::string, std::string> {
+    const json::value* found = object.if_contains(name);
+    return found == nullptr ? std::map<std::string, std::string>()
+                            : json::value_to<std::map<std::string, std::string>>(*found);
+  };
+  options.metadata = notes("metadata");
+  options.attributes = notes("attributes");
+  if (const json::value* expires = object.if_contains("expires_ms")) {
+    options.expires = WallTime(std::chrono::milliseconds(expires->to_number<std::int64_t>()));
+  }
+  const json::value* on_expiry = object.if_contains("on_expiry");
+  if (on_expiry != nullptr && on_expiry->as_string() == "pause") options.on_expiry = OnExpiry::pause;
+  if (const json::value* snapshot = object.if_contains("snapshot"))
+    options.snapshot = json::value_to<std::string>(*snapshot);
   return options;
 }
 
@@ -81,6 +95,14 @@ std::string write_options(const SessionOptions& options) {
     for (const VolumeMount& each : options.volumes) volumes.push_back(to_json(each));
     object["volumes"] = std::move(volumes);
   }
+  if (!options.metadata.empty()) object["metadata"] = json::value_from(options.metadata);
+  if (!options.attributes.empty()) object["attributes"] = json::value_from(options.attributes);
+  if (options.expires) {
+    const auto since_epoch = options.expires->time_since_epoch();
+    object["expires_ms"] = std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count();
+  }
+  if (options.on_expiry == OnExpiry::pause) object["on_expiry"] = "pause";
+  if (!options.snapshot.empty()) object["snapshot"] = options.snapshot;
   return json::serialize(object);
 }
 

@@ -4,6 +4,8 @@
 
 namespace cloche::session {
 
+std::string name_of(const SessionKey& key) { return "session '" + key.id + "' of tenant '" + key.tenant + "'"; }
+
 Session::Session(const Executor& executor, SessionKey key, SessionOptions options, WallTime created,
                  auth::Quotas& quotas)
     : executor_(executor),
@@ -13,12 +15,22 @@ Session::Session(const Executor& executor, SessionKey key, SessionOptions option
       last_used_(created),
       quotas_(quotas),
       file_operations_(executor, bounds_.file_operations),
-      network_changes_(executor, 1),
+      state_changes_(executor, 1),
       changed_(executor) {}
 
 SessionState Session::state() const {
   if (ending_) return SessionState::ending;
-  return lost() ? SessionState::lost : SessionState::live;
+  if (lost()) return SessionState::lost;
+  return paused_since_ ? SessionState::paused : SessionState::live;
+}
+
+Task<> Session::wait_until_paused() {
+  const std::uint64_t before = pauses_;
+  while (!paused_since_ && pauses_ == before) co_await changed_.wait();
+}
+
+Error Session::paused_error(const SessionKey& key) {
+  return {ErrorCode::paused, name_of(key) + " is paused; resume it first"};
 }
 
 std::optional<std::string> Session::lost() const {
@@ -45,6 +57,9 @@ SessionInfo Session::info() const {
     info.network.mode = profile_->network.mode;
   }
   info.volumes = lease_ ? lease_->volumes() : options_.volumes;
+  info.metadata = options_.metadata;
+  info.expires = options_.expires;
+  info.on_expiry = options_.on_expiry;
   if (lease_) info.sandbox = lease_->id().value;
   return info;
 }

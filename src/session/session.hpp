@@ -27,6 +27,14 @@ struct SessionKey {
   auto operator<=>(const SessionKey&) const = default;
 };
 
+// For people: "session 'a' of tenant 'b'".
+std::string name_of(const SessionKey& key);
+
+using WallTime = std::chrono::system_clock::time_point;
+
+// What happens to a session when its time is over.
+enum class OnExpiry { end, pause };
+
 // How a session is made. Secrets are names; their values are looked up when they are bound.
 struct SessionOptions {
   std::string profile;  // empty: the store's
@@ -36,10 +44,16 @@ struct SessionOptions {
   std::optional<std::chrono::seconds> idle_timeout;  // instead of the store's
   std::optional<NetworkPolicy> network;              // instead of the profile's
   std::vector<VolumeMount> volumes;                  // of its tenant, in addition to the profile's
+  std::map<std::string, std::string> metadata;       // notes of the caller, shown and searched
+  std::optional<WallTime> expires;                   // then its time is over, even if it is in use
+  OnExpiry on_expiry = OnExpiry::end;
+  std::string snapshot;                           // of its tenant, whose files it starts with; empty: none
+  std::map<std::string, std::string> attributes;  // notes of the dialect that made it, never shown
 };
 
 enum class SessionState {
   live,
+  paused,  // takes no calls until it is resumed
   lost,    // its sandbox died; it reports the cause until it is ended or created again
   ending,  // takes no new calls
 };
@@ -54,8 +68,6 @@ struct RunEnded {
 };
 using RunMeter = std::function<void(const RunEnded&)>;
 
-using WallTime = std::chrono::system_clock::time_point;
-
 struct SessionInfo {
   SessionKey key;
   std::string profile;
@@ -67,6 +79,9 @@ struct SessionInfo {
   std::uint32_t calls = 0;  // under way
   NetworkPolicy network;    // its own; of the profile's the mode alone
   std::vector<VolumeMount> volumes;
+  std::map<std::string, std::string> metadata;
+  std::optional<WallTime> expires;
+  OnExpiry on_expiry = OnExpiry::end;
   std::string sandbox;
 };
 
@@ -79,6 +94,8 @@ class SessionPart {
   virtual Task<> close() = 0;
   // True while it is doing something that the idle timeout must not interrupt.
   virtual bool busy() const = 0;
+  // The session was paused, or resumed.
+  virtual void set_paused(bool) {}
 };
 
 // Limits of concurrent activities in one session, besides its runs and contexts.
@@ -143,10 +160,15 @@ class Session {
     }
     auto made = std::make_unique<Part>(*this);
     Part& part = *made;
+    part.set_paused(paused_since_.has_value());
     parts_.push_back(std::move(made));
     return part;
   }
   const Executor& executor() const { return executor_; }
+
+  // Suspends until the session is paused, for calls that end then. See unless_paused.hpp.
+  Task<> wait_until_paused();
+  static Error paused_error(const SessionKey& key);
 
   // One thing more of the session's tenant: `limit_reached` over its quota.
   Result<auth::QuotaTicket> take(auth::Quota quota) const;
@@ -186,7 +208,9 @@ class Session {
   std::shared_ptr<std::uint32_t> streams_ = std::make_shared<std::uint32_t>(0);
   std::shared_ptr<std::uint32_t> connections_ = std::make_shared<std::uint32_t>(0);
   Gate file_operations_;
-  Gate network_changes_;  // one at a time
+  Gate state_changes_;  // pause, resume, expiry, network, the end: one at a time
+  std::optional<WallTime> paused_since_;
+  std::uint64_t pauses_ = 0;  // how often it was paused
   auth::QuotaTicket ticket_;
   RunMeter meter_;
   ChangeRules artifact_rules_;

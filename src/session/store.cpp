@@ -5,6 +5,7 @@
 #include "core/fault_point.hpp"
 #include "core/log.hpp"
 #include "session/limit_ceiling.hpp"
+#include "session/notes.hpp"
 #include "session/runs/runs.hpp"
 
 namespace cloche::session {
@@ -18,8 +19,6 @@ constexpr std::chrono::seconds network_timeout{10};
 constexpr std::chrono::seconds counting_timeout{5};
 
 std::string holder_of(const SessionKey& key) { return key.tenant + "/" + key.id; }
-
-std::string name_of(const SessionKey& key) { return "session '" + key.id + "' of tenant '" + key.tenant + "'"; }
 
 ClaimOptions claim_for(const SessionKey& key, const SessionOptions& options) {
   ClaimOptions claim;
@@ -78,6 +77,7 @@ SessionStore::SessionStore(Executor executor, pool::Manager& manager, auth::Quot
       quotas_(quotas),
       records_(std::move(records)),
       options_(std::move(options)),
+      expiries_(executor),
       found_(executor),
       tasks_(executor) {}
 
@@ -103,6 +103,7 @@ Task<Status> SessionStore::start() {
   // The purpose of these is unknown.
   for (auto& [holder, lease] : held) lease.destroy();
   tasks_.spawn("session reaper", [this] { return reap_for_ever(); });
+  tasks_.spawn("session expiry", [this] { return expire_for_ever(); });
   // Programs that are still running are counted before anything new is accepted.
   const Deadline counted = Deadline::after(counting_timeout);
   while (finding_ > 0 && !counted.passed()) co_await found_.wait(counted);
@@ -122,6 +123,7 @@ Task<> SessionStore::find_runs(std::shared_ptr<Session> session) {
   const SessionUse use(session);
   auto found = co_await Runs::of(use);
   if (!found) log::warn("{}: {}", name_of(session->key()), found.error().message);
+  if (session->paused_since_) co_await pause_again(session);
 }
 
 Task<Status> SessionStore::meet_again(Record record, pool::Lease lease) {
@@ -196,13 +198,19 @@ std::shared_ptr<Session> SessionStore::add(const Record& record, auth::QuotaTick
   session->ticket_ = std::move(ticket);
   session->meter_ = options_.meter;
   session->artifact_rules_ = options_.artifacts;
+  session->paused_since_ = record.paused;
+  expiries_.set(record.key, record.options.expires);
   sessions_.emplace(record.key, session);
   return session;
 }
 
 SessionCounts SessionStore::counts() const {
   SessionCounts counts = counts_;
-  for (const auto& [key, session] : sessions_) ++(session->lost() ? counts.lost : counts.live);
+  for (const auto& [key, session] : sessions_) {
+    const bool is_lost = session->lost().has_value();
+    ++(is_lost ? counts.lost : counts.live);
+    if (!is_lost && session->paused_since_) ++counts.paused;
+  }
   return counts;
 }
 
@@ -221,6 +229,7 @@ Result<std::shared_ptr<Session>> SessionStore::find_live(const SessionKey& key) 
   const auto& session = found->second;
   if (session->ending_) return fail(ending_error(key));
   if (const auto why = session->lost()) return fail(lost_error(*session, *why));
+  if (session->paused_since_) return fail(Session::paused_error(key));
   return session;
 }
 
@@ -230,12 +239,30 @@ Result<SessionUse> SessionStore::find(const auth::AuthorizedTenant& tenant, cons
   return SessionUse(std::move(session));
 }
 
-Task<Result<SessionUse>> SessionStore::use(auth::AuthorizedTenant tenant, std::string id, Deadline deadline) {
+// A network that the tenant may not choose does not exist for it, whatever the session has.
+Status SessionStore::check_network(const Session& session, const NetworkPolicy& network) const {
+  SessionOptions options = session.options_;
+  options.network = network;
+  CLOCHE_TRY(const auto pool, manager_.find(options.profile));
+  CLOCHE_CHECK(pool->binding_of(claim_for(session.key_, options)));
+  const auto& own = session.options_.network;
+  const bool has_none = network.mode == Network::none && session.profile_->network.mode == Network::none;
+  if (own ? *own == network : has_none) return {};
+  return fail(
+      ErrorCode::already_exists,
+      name_of(session.key_) + " has another network; leave `network` out, or change the session's network first");
+}
+
+Task<Result<SessionUse>> SessionStore::use(auth::AuthorizedTenant tenant, std::string id, Deadline deadline,
+                                           std::optional<NetworkPolicy> network) {
   CLOCHE_CO_CHECK(auth::check_session_id(id));
   SessionKey key{tenant.name(), id};
   for (;;) {
     auto found = find_live(key);
-    if (found) co_return SessionUse(std::move(*found));
+    if (found) {
+      if (network) CLOCHE_CO_CHECK(check_network(**found, *network));
+      co_return SessionUse(std::move(*found));
+    }
     if (found.error().code != ErrorCode::not_found) co_return fail(std::move(found).error());
     if (deadline.passed()) co_return fail(ErrorCode::timeout, name_of(key) + " could not be created in time");
     if (const auto making = making_.find(key); making != making_.end()) {
@@ -243,8 +270,9 @@ Task<Result<SessionUse>> SessionStore::use(auth::AuthorizedTenant tenant, std::s
       co_await other->ended.wait(deadline);
       continue;
     }
-    SessionOptions defaults;
-    auto made = co_await make(tenant, key, std::move(defaults), deadline);
+    SessionOptions options;
+    options.network = network;
+    auto made = co_await make(tenant, key, std::move(options), deadline);
     if (!made) co_return fail(std::move(made).error());
     co_return SessionUse(std::move(*made));
   }
@@ -281,9 +309,14 @@ Result<std::shared_ptr<pool::WarmPool>> SessionStore::pool_for(const std::string
 Task<Result<std::shared_ptr<Session>>> SessionStore::make(auth::AuthorizedTenant tenant, SessionKey key,
                                                           SessionOptions options, Deadline deadline) {
   CLOCHE_CO_CHECK(check_room());
+  CLOCHE_CO_CHECK(check_metadata(options.metadata));
+  CLOCHE_CO_CHECK(check_attributes(options.attributes));
   CLOCHE_CO_TRY(const auto pool, pool_for(key.tenant, options.profile));
   options.profile = pool->profile().name;
   CLOCHE_CO_CHECK(check_ceiling(options.limits, pool->profile().sandbox.limits, options_.max_limits));
+  if (!options.snapshot.empty()) {
+    CLOCHE_CO_TRY(options.snapshot, co_await find_snapshot(tenant, options.snapshot));
+  }
   auto ticket = quotas_.open_session(tenant);
   if (!ticket) co_return fail(static_cast<Error>(ticket.error()));
 
@@ -300,6 +333,10 @@ Task<Result<std::shared_ptr<Session>>> SessionStore::make(auth::AuthorizedTenant
   auto lease = co_await pool->claim_lasting(std::move(claim), holder_of(key), deadline, std::move(volumes));
   if (!lease) co_return fail(std::move(lease).error());
   fault_point<"session.make.claimed">();
+  if (!record.options.snapshot.empty()) {
+    CLOCHE_CO_CHECK(co_await options_.snapshots.restore(tenant, record.options.snapshot, *lease, deadline));
+    fault_point<"session.make.restored">();
+  }
   if (closed_) co_return fail(ErrorCode::unavailable, "the server is shutting down");
   CLOCHE_CO_CHECK(records_->set_made(key));
   fault_point<"session.make.made">();
@@ -314,25 +351,26 @@ Task<Result<std::shared_ptr<Session>>> SessionStore::make(auth::AuthorizedTenant
 Task<Result<SessionInfo>> SessionStore::set_network(auth::AuthorizedTenant tenant, std::string id,
                                                     std::optional<NetworkPolicy> network, Deadline deadline) {
   CLOCHE_CO_TRY(const SessionUse use, find(tenant, id));
-  const Gate::Pass pass = co_await use->network_changes_.enter(Urgency::ordinary);
+  const Gate::Pass pass = co_await use->state_changes_.enter(Urgency::ordinary);
+  CLOCHE_CO_CHECK(find_live(use->key_));
   Session& session = *use;
   SessionOptions options = session.options_;
   options.network = std::move(network);
   CLOCHE_CO_TRY(const auto pool, manager_.find(options.profile));
   CLOCHE_CO_TRY(pool::Binding binding, pool->binding_of(claim_for(session.key_, options)));
   // The record comes first: after a crash the session has the network that it says.
-  const auto write = [&](const SessionOptions& written) {
-    return records_->begin({.key = session.key_, .options = written, .created = session.created_, .made = true});
-  };
-  CLOCHE_CO_CHECK(write(options));
+  CLOCHE_CO_CHECK(write_record(session, options, std::nullopt));
   fault_point<"session.network.recorded">();
   auto changed = co_await session.lease_.change_network(std::move(binding), deadline);
   if (!changed) {
-    if (auto undone = write(session.options_); !undone)
+    if (auto undone = write_record(session, session.options_, std::nullopt); !undone)
       log::error("{}: {}", name_of(session.key_), undone.error().message);
     co_return fail(std::move(changed).error());
   }
-  session.options_ = std::move(options);
+  session.options_.network = std::move(options.network);
+  // Attributes may have been replaced meanwhile.
+  if (auto written = write_record(session, session.options_, std::nullopt); !written)
+    log::error("{}: {}", name_of(session.key_), written.error().message);
   co_return session.info();
 }
 
@@ -385,8 +423,12 @@ Task<> SessionStore::end_session(std::shared_ptr<Session> session, Deadline dead
 // Waits for the activities of the session, or cuts them off, until nothing uses it any more.
 Task<Status> SessionStore::wind_up(Session& session, Deadline deadline, bool& cut) {
   fault_point<"session.end.begun">();
-  while (!session.cut_ && session.busy() && !deadline.passed()) co_await session.changed_.wait(deadline);
-  cut = session.busy();
+  // A pause or a change of the network that is under way comes to its end.
+  co_await settle(session);
+  // One that is paused has an agent that does not respond: nothing in it can come to its end.
+  const bool is_paused = session.paused_since_.has_value();
+  while (!session.cut_ && !is_paused && session.busy() && !deadline.passed()) co_await session.changed_.wait(deadline);
+  cut = is_paused || session.busy();
   if (cut && session.lease_) session.lease_->cut_off({ErrorCode::sandbox_lost, "the session was ended"});
   // A running call may still ask for a part that does not exist yet.
   for (std::size_t i = 0; i < session.parts_.size(); ++i) co_await session.parts_[i]->close();
@@ -398,8 +440,13 @@ Task<Status> SessionStore::wind_up(Session& session, Deadline deadline, bool& cu
   co_return Status{};
 }
 
+Task<> SessionStore::settle(Session& session) {
+  const Gate::Pass pass = co_await session.state_changes_.enter(Urgency::urgent);
+}
+
 void SessionStore::let_go(Session& session, Sandbox sandbox) {
   forget(session.key_);
+  expiries_.set(session.key_, std::nullopt);
   if (sandbox == Sandbox::destroyed) {
     session.lease_.destroy();
   } else {
@@ -433,10 +480,21 @@ Task<> SessionStore::reap_for_ever() {
 
 void SessionStore::reap() {
   const auto now = Deadline::Clock::now();
+  const WallTime today = std::chrono::system_clock::now();
   std::vector<std::shared_ptr<Session>> idle;
+  std::vector<std::shared_ptr<Session>> long_paused;
   for (const auto& [key, session] : sessions_) {
-    if (session->ending_ || session->busy() || now - session->idle_since_ < session->idle_timeout_) continue;
-    idle.push_back(session);
+    if (session->ending_) continue;
+    if (session->paused_since_) {
+      if (today - *session->paused_since_ >= options_.paused_timeout) long_paused.push_back(session);
+    } else if (!session->busy() && now - session->idle_since_ >= session->idle_timeout_) {
+      idle.push_back(session);
+    }
+  }
+  for (const auto& session : long_paused) {
+    log::info("{} was paused for {} s and is ended", name_of(session->key_), options_.paused_timeout.count());
+    ++counts_.idled_out;
+    begin_end(session, EndMode::cut, Deadline::never());
   }
   for (const auto& session : idle) {
     log::info("{} was idle for {} s and is ended", name_of(session->key_), session->idle_timeout_.count());

@@ -3,14 +3,17 @@
 #pragma once
 
 #include "pool/manager.hpp"
+#include "session/expiries.hpp"
 #include "session/record_file.hpp"
 #include "session/session.hpp"
+#include "session/snapshot_hooks.hpp"
 
 namespace cloche::session {
 
 struct StoreOptions {
   std::string profile = "session";  // of sessions that name none
   std::chrono::seconds idle_timeout{900};
+  std::chrono::seconds paused_timeout{24 * 3600};  // how long a session may be paused until it is ended
   std::uint32_t most = 50;    // of all tenants together; those of one tenant are limited by the quotas
   LimitOverrides max_limits;  // that a request may raise those of its profile to
   std::string database;       // which sessions there are
@@ -18,14 +21,25 @@ struct StoreOptions {
   RunMeter meter;             // called with every run
   // Which changed files are artifacts where a request says nothing.
   ChangeRules artifacts{.usual = ChangeRules::Usual::ignored, .include = {}, .exclude = {}};
+  SnapshotHooks snapshots;
 };
 
+// Copies of a session.
+struct ForkRequest {
+  std::uint32_t count = 1;       // from 1 to most_forks
+  std::vector<std::string> ids;  // one for each; empty: they are made up
+  // Changes the options of each, which are otherwise those of the session. May be empty.
+  std::function<void(SessionOptions&)> change;
+};
+inline constexpr std::uint32_t most_forks = 100;
+
 struct SessionCounts {
-  std::size_t live = 0;
-  std::size_t lost = 0;  // those that still say so
+  std::size_t live = 0;    // the paused ones too
+  std::size_t paused = 0;  // of those that live
+  std::size_t lost = 0;    // those that still say so
   std::uint64_t made = 0;
   std::uint64_t ended = 0;
-  std::uint64_t idled_out = 0;  // of those that ended
+  std::uint64_t idled_out = 0;  // of those that ended: idle or paused for too long
 };
 
 enum class EndMode {
@@ -46,10 +60,11 @@ class SessionStore {
   // and say so.
   Task<Status> start();
 
-  // The session, created with the defaults if it does not exist. `sandbox_lost` with the cause if it was lost,
-  // `limit_reached` if there are too many.
-  Task<Result<SessionUse>> use(auth::AuthorizedTenant tenant, std::string id, Deadline deadline);
-  // Only an existing one: `not_found`.
+  // The session, created with the defaults and this network if it does not exist. `sandbox_lost` with the cause if it
+  // was lost, `limit_reached` if there are too many, `already_exists` if it has another network.
+  Task<Result<SessionUse>> use(auth::AuthorizedTenant tenant, std::string id, Deadline deadline,
+                               std::optional<NetworkPolicy> network = std::nullopt);
+  // Only an existing one: `not_found`. `paused` if it is paused, here and above.
   Result<SessionUse> find(const auth::AuthorizedTenant& tenant, const std::string& id);
   // A new one; in place of one that was lost. `already_exists` where one lives.
   Task<Result<SessionInfo>> create(auth::AuthorizedTenant tenant, std::string id, SessionOptions options,
@@ -66,6 +81,32 @@ class SessionStore {
   // their environment. `not_found` if the tenant may not choose it.
   Task<Result<SessionInfo>> set_network(auth::AuthorizedTenant tenant, std::string id,
                                         std::optional<NetworkPolicy> network, Deadline deadline);
+
+  // Stops all programs of a session that lives, until it is resumed. Calls under way fail with `paused`; runs and
+  // contexts continue afterwards. Removes its expiry. `paused` if it already is.
+  Task<Result<SessionInfo>> pause(auth::AuthorizedTenant tenant, std::string id, Deadline deadline);
+  // One that is not paused stays as it is.
+  Task<Result<SessionInfo>> resume(auth::AuthorizedTenant tenant, std::string id, Deadline deadline);
+  // Sooner or later than before; none: it does not expire. Also of a paused one, which is then ended, or remains
+  // paused.
+  Task<Result<SessionInfo>> set_expiry(auth::AuthorizedTenant tenant, std::string id, std::optional<WallTime> expires,
+                                       Deadline deadline);
+
+  // How it was made and what changed since. Also of a session that is paused or lost.
+  Result<SessionOptions> options_of(const auth::AuthorizedTenant& tenant, const std::string& id) const;
+  // Replaces them all, in the record too.
+  Status set_attributes(const auth::AuthorizedTenant& tenant, const std::string& id,
+                        std::map<std::string, std::string> attributes);
+  // What its sandbox uses. Also of a paused one.
+  Task<Result<ResourceUse>> resource_use(auth::AuthorizedTenant tenant, std::string id, Deadline deadline);
+  // Those that hold for its sandbox now.
+  Result<Limits> limits_of(const auth::AuthorizedTenant& tenant, const std::string& id) const;
+
+  // New sessions with the options and the files of this one, as they are now: its work directory and its home.
+  // Programs, memory, contexts and other files are not copied. A result for each, in the order of the ids; an error
+  // only if there is nothing to copy. Not cancellable once it has begun.
+  Task<Result<std::vector<Result<SessionInfo>>>> fork(auth::AuthorizedTenant tenant, std::string id,
+                                                      ForkRequest request, Deadline deadline);
 
   SessionCounts counts() const;
   const StoreOptions& options() const { return options_; }
@@ -86,15 +127,35 @@ class SessionStore {
 
   Result<std::shared_ptr<Session>> find_live(const SessionKey& key) const;
   Status check_room() const;
+  Task<Result<std::string>> find_snapshot(auth::AuthorizedTenant tenant, std::string snapshot);
+  Task<Result<std::vector<Result<SessionInfo>>>> fork_files(auth::AuthorizedTenant tenant, SessionUse use,
+                                                            ForkRequest request, Deadline deadline);
+  Task<Result<std::vector<Result<SessionInfo>>>> make_forks(auth::AuthorizedTenant tenant, SessionOptions options,
+                                                            std::vector<std::string> ids, Deadline deadline);
+  Status check_network(const Session& session, const NetworkPolicy& network) const;
   // The profile that a request names, or the usual one; one that the tenant may use.
   Result<std::shared_ptr<pool::WarmPool>> pool_for(const std::string& tenant, const std::string& profile) const;
   Task<Result<std::shared_ptr<Session>>> make(auth::AuthorizedTenant tenant, SessionKey key, SessionOptions options,
                                               Deadline deadline);
   Task<> find_runs(std::shared_ptr<Session> session);
+  // In pausing.cpp.
+  Result<std::shared_ptr<Session>> find_pausable(const SessionKey& key) const;
+  Task<Result<SessionInfo>> pause_session(std::shared_ptr<Session> session, Deadline deadline);
+  Task<Result<SessionInfo>> resume_session(std::shared_ptr<Session> session, Deadline deadline);
+  Task<Status> freeze(Session& session, Deadline deadline);
+  Task<Status> thaw(Session& session, Deadline deadline);
+  Task<> pause_again(std::shared_ptr<Session> session);
+  void set_paused(Session& session, std::optional<WallTime> since);
+  Status write_record(const Session& session, const SessionOptions& options, std::optional<WallTime> paused);
+  // In expiry.cpp.
+  Task<> expire_for_ever();
+  void expire(const SessionKey& key);
+  Task<> pause_or_end(std::shared_ptr<Session> session);
   Task<Status> meet_again(Record record, pool::Lease lease);
   std::shared_ptr<Session> add(const Record& record, auth::QuotaTicket ticket);
   void begin_end(const std::shared_ptr<Session>& session, EndMode mode, Deadline deadline);
   Task<> end_session(std::shared_ptr<Session> session, Deadline deadline);
+  static Task<> settle(Session& session);
   Task<Status> wind_up(Session& session, Deadline deadline, bool& cut);
   enum class Sandbox { given_back, destroyed };
   void let_go(Session& session, Sandbox sandbox);
@@ -110,6 +171,7 @@ class SessionStore {
   StoreOptions options_;
   std::map<SessionKey, std::shared_ptr<Session>> sessions_;
   std::map<SessionKey, std::shared_ptr<Making>> making_;
+  Expiries expiries_;
   SessionCounts counts_;
   bool closed_ = false;
   bool hastened_ = false;

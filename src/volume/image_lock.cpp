@@ -50,9 +50,9 @@ Status wait_for_lock(int image, Access access, const CancelToken& token) {
 
 Result<bool> needs_recovery(int image) {
   unsigned char bytes[4] = {};
-  if (::pread(image, bytes, sizeof bytes, features_at) != static_cast<ssize_t>(sizeof bytes)) {
-    return fail_errno("read a volume");
-  }
+  const ssize_t read = ::pread(image, bytes, sizeof bytes, features_at);
+  if (read < 0) return fail_errno("read a volume");
+  if (read != static_cast<ssize_t>(sizeof bytes)) return fail(ErrorCode::internal, "the image of a volume is cut off");
   const std::uint32_t features =
       bytes[0] | (std::uint32_t{bytes[1]} << 8U) | (std::uint32_t{bytes[2]} << 16U) | (std::uint32_t{bytes[3]} << 24U);
   return (features & feature_recover) != 0;

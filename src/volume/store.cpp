@@ -40,6 +40,7 @@ Error for_strangers(Error error, const std::string& step) {
   if (is_callers) return std::move(error).at(step);
   log::error("{}: {}", step, error.message);
   error.message = step + ": failed; see the server log";
+  if (error.code != ErrorCode::unsupported) error.code = ErrorCode::internal;
   return error;
 }
 
@@ -243,7 +244,8 @@ Status VolumeStore::remove(const VolumeId& id, const CancelToken& token) {
   CLOCHE_CHECK(find(id));
   const std::lock_guard lock(changing_);
   CLOCHE_TRY(const Use alone, uses_->begin(id, Access::read_write));
-  CLOCHE_TRY(const UniqueFd image, open_locked(path_of(id), Access::read_write, token));
+  const auto image = open_locked(path_of(id), Access::read_write, token);
+  if (!image) return fail(for_strangers(image.error(), "delete " + name_of(id)));
   fault_point<"volume.remove">();
   if (::unlink(path_of(id).c_str()) != 0) return fail_errno("delete " + name_of(id));
   ledger_->release(ledger_id(id));
@@ -253,11 +255,16 @@ Status VolumeStore::remove(const VolumeId& id, const CancelToken& token) {
 
 Result<UniqueFd> VolumeStore::mount(const VolumeId& id, Access access, const CancelToken& token) const {
   CLOCHE_CHECK(check(id));
-  const auto named = [&](Error error) { return fail(for_strangers(std::move(error), "mount " + name_of(id))); };
+  const auto named = [&](Error error) {
+    // This host could mount it when it was created: it is damaged.
+    if (error.code == ErrorCode::unsupported) error.code = ErrorCode::internal;
+    return fail(for_strangers(std::move(error), "mount " + name_of(id)));
+  };
   auto image = open_locked(path_of(id), access, token);
   if (!image) return named(std::move(image).error());
-  CLOCHE_TRY(const bool dirty, needs_recovery(image->get()));
-  if (access == Access::read_only && dirty) {
+  const auto dirty = needs_recovery(image->get());
+  if (!dirty) return named(dirty.error());
+  if (access == Access::read_only && *dirty) {
     // A read-only device cannot apply the journal. No reader can be there: they come after this.
     image->reset();
     auto writable = open_locked(path_of(id), Access::read_write, token);

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 #include "core/fault_point.hpp"
 #include "disk/store.hpp"
@@ -34,7 +35,7 @@ class Volume : public testing::Test {
  protected:
   void SetUp() override {
     if (::geteuid() != 0) CLOCHE_CANNOT_TEST("root", "volumes are mounted by root");
-    std::string name = (std::filesystem::temp_directory_path() / "cloche-volume.XXXXXX").string();
+    std::string name = (testing_support::directory_of_images() / "cloche-volume.XXXXXX").string();
     ASSERT_NE(::mkdtemp(name.data()), nullptr);
     directory_ = name;
     DiskOptions disks;
@@ -226,6 +227,36 @@ TEST_F(Volume, FullVolume_IsAnErrorOfItsOwn) {
   while (::write(file.get(), chunk.data(), chunk.size()) > 0) {
   }
   EXPECT_EQ(errno, ENOSPC);
+}
+
+TEST_F(Volume, DamagedImage_IsAnErrorOfTheServer) {
+  const auto store = make_store();
+  const std::string image = volumes() + "/acme/data.img";
+  const std::pair<const char*, std::function<void()>> damages[] = {
+      {"empty", [&] { std::filesystem::resize_file(image, 0); }},
+      {"cut off", [&] { std::filesystem::resize_file(image, size.count / 4); }},
+      {"text", [&] { std::ofstream(image) << std::string(size.count, 'x'); }},
+      {"a link",
+       [&] {
+         std::filesystem::remove(image);
+         std::filesystem::create_symlink("/etc/passwd", image);
+       }},
+  };
+  for (const auto& [what, damage] : damages) {
+    ASSERT_TRUE(store->create(data, size, {}, soon())) << what;
+    damage();
+    for (const Access access : {Access::read_write, Access::read_only}) {
+      const auto mount = store->mount(data, access, soon());
+      ASSERT_FALSE(mount) << what;
+      EXPECT_EQ(mount.error().code, ErrorCode::internal) << what;
+      EXPECT_EQ(mount.error().message, "mount volume 'data' of tenant 'acme': failed; see the server log") << what;
+    }
+    EXPECT_EQ(store->find(data)->uses.writers + store->find(data)->uses.readers, 0U) << what;
+    if (std::filesystem::is_symlink(image)) std::filesystem::remove(image);
+    if (std::filesystem::exists(image)) {
+      EXPECT_TRUE(store->remove(data, soon())) << what;
+    }
+  }
 }
 
 // What is in the journal alone after a crash of the host is there for a reader, too.

@@ -15,6 +15,7 @@ CloseReason close_reason_of(ErrorCode code) {
     case ErrorCode::unavailable:
     case ErrorCode::sandbox_lost:
     case ErrorCode::ending:
+    case ErrorCode::paused:
     case ErrorCode::protocol:
     case ErrorCode::internal: return CloseReason::internal;
   }

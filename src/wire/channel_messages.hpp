@@ -15,8 +15,8 @@ constexpr std::uint32_t protocol_version = 5;
 
 // The features of FileRequest that an agent supports. It is raised when something is added that an older agent would
 // ignore or reject as malformed; the server then reports that the agent is too old instead of sending it. 0: an agent
-// from before there were levels. 1: `edit`, and the fields of FileRequest from 25 on.
-constexpr std::uint32_t file_level = 1;
+// from before there were levels. 1: `edit`, and the fields of FileRequest from 25 on. 2: `watch`, and those from 36 on.
+constexpr std::uint32_t file_level = 2;
 
 enum class ChannelKind : std::uint32_t { hello = 1, ready = 2, credit = 3, closed = 4 };
 
@@ -27,12 +27,14 @@ struct Hello {
   std::uint32_t version = 0;
   std::string nonce;              // 16 random bytes; the answer to this very hello repeats them
   std::vector<std::string> keep;  // paths below which a reset must not wipe: the caller's own mounts
+  bool root = false;              // programs and file operations may have uid 0, and `sudo` works
 };
 template <class Fields>
 void fields(Fields& f, Hello& m) {
   f(1, m.version);
   f(2, m.nonce);
   f(3, m.keep);
+  f(4, m.root);
 }
 
 struct Ready {

@@ -5,14 +5,15 @@
 //   template <class Fields> void fields(Fields& f, ExecRequest& m) { f(1, m.argv); f(2, m.cwd); }
 //
 // The encoding of a field is: tag (varint), length (varint), value. Empty strings and lists are omitted and unknown
-// tags are skipped, so either side may be older than the other. Vectors are repeated fields. Numbers are varints
-// (signed ones zigzag). The decoder accepts any bytes: it never reads past them, and its result is not larger than a
-// small multiple of them.
+// tags are skipped, so either side may be older than the other. Vectors and maps are repeated fields. Numbers are
+// varints (signed ones zigzag). The decoder accepts any bytes: it never reads past them, and its result is not larger
+// than a small multiple of them.
 #pragma once
 
 #include <concepts>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,6 +35,18 @@ class FieldDecoder;
 template <class T>
 concept Described = requires(T& value, Encoder& encoder) { fields(encoder, value); };
 
+// One entry of a map.
+struct MapEntry {
+  std::string key;
+  std::string value;
+};
+template <class Fields>
+void fields(Fields& f, MapEntry& m) {
+  f(1, m.key);
+  f(2, m.value);
+}
+using TextMap = std::map<std::string, std::string>;
+
 class Encoder {
  public:
   explicit Encoder(std::string& out) : out_(out) {}
@@ -42,6 +55,8 @@ class Encoder {
   void operator()(std::uint32_t tag, const T& value) {
     if constexpr (is_vector<T>::value) {
       for (const auto& element : value) put_field(tag, element);
+    } else if constexpr (std::is_same_v<T, TextMap>) {
+      for (const auto& [key, text] : value) put_field(tag, MapEntry{key, text});
     } else if constexpr (is_optional<T>::value) {
       if (value) put_field(tag, *value);
     } else if constexpr (std::is_same_v<T, std::string>) {
@@ -103,6 +118,10 @@ class FieldDecoder {
     if (tag != tag_) return;
     if constexpr (Encoder::is_vector<T>::value) {
       good_ = good_ && member.size() < max_elements && take_value(member.emplace_back());
+    } else if constexpr (std::is_same_v<T, TextMap>) {
+      MapEntry entry;
+      good_ = good_ && member.size() < max_elements && take_value(entry);
+      if (good_) member.insert_or_assign(std::move(entry.key), std::move(entry.value));
     } else if constexpr (Encoder::is_optional<T>::value) {
       good_ = good_ && take_value(member.emplace());
     } else {

@@ -41,6 +41,28 @@ TEST(Codec, NegativeNumbers_Survive) {
   EXPECT_EQ(decode<FileReply>(encode(reply)).value().entries.at(0).mtime_ns, -5);
 }
 
+TEST(Codec, Maps_Survive) {
+  FileRequest request;
+  request.attributes = {{"user.a", std::string("\0\xff", 2)}, {"user.b", ""}, {"", "x"}};
+  EXPECT_EQ(decode<FileRequest>(encode(request)).value().attributes, request.attributes);
+}
+
+TEST(Codec, KeyOfAMapTwice_IsTheLastOne) {
+  FileRequest first;
+  first.attributes = {{"user.a", "1"}};
+  FileRequest second;
+  second.attributes = {{"user.a", "2"}};
+  std::string bytes = encode(first);
+  std::string more = encode(second);
+  std::string_view rest = more;
+  std::uint64_t kind = 0;
+  ASSERT_TRUE(take_varint(rest, kind));
+  bytes += rest;
+  const auto both = decode<FileRequest>(bytes).value().attributes;
+  EXPECT_EQ(both.size(), 1U);
+  EXPECT_EQ(both.at("user.a"), "2");
+}
+
 TEST(Codec, UnknownField_IsSkipped) {
   std::string bytes = encode(Credit{7});
   put_varint(bytes, 999);

@@ -25,6 +25,8 @@ constexpr std::size_t max_egress_offers = 256;
 constexpr std::size_t max_egress_connections = 1024;
 // The longest name of a host, as in the domain name system.
 constexpr std::size_t max_egress_host = 255;
+// Of a program's bytes, what comes with the offer at most.
+constexpr std::size_t max_egress_first = 4096;
 
 // Listens for connections of programs until the stream ends. The agent sends EgressListening, then an EgressOffer for
 // each connection that it has accepted. When the stream ends, the listeners are closed and all connections are reset.
@@ -33,11 +35,13 @@ struct EgressRequest {
   static constexpr const char* name = "egress";
   std::uint32_t proxy_port = 0;
   bool transparent = false;  // also on the ports of redirected connections and of the name server
+  bool with_first = false;   // offers may contain the program's first bytes
 };
 template <class Fields>
 void fields(Fields& f, EgressRequest& m) {
   f(1, m.proxy_port);
   f(2, m.transparent);
+  f(3, m.with_first);
 }
 
 struct EgressListening {
@@ -53,12 +57,14 @@ struct EgressOffer {
   std::uint64_t id = 0;    // never used twice in a sandbox
   std::string host;        // the name or address that the program meant; empty: it will say so on the stream
   std::uint32_t port = 0;  // 0 where the host is empty
+  std::string first;       // what the program had sent by then; the stream continues behind it
 };
 template <class Fields>
 void fields(Fields& f, EgressOffer& m) {
   f(1, m.id);
   f(2, m.host);
   f(3, m.port);
+  f(4, m.first);
 }
 
 // Resets a connection that was offered.

@@ -82,6 +82,11 @@ struct ExecRequest {
   std::optional<StartFile> file;
   // For `changes` of a tree since just before the program starts. Not in the background.
   std::optional<FileRequest> change_scan;
+  // In the background: a note of the server's, which lists return.
+  std::string label;
+  // In the background: the output is not kept but goes to the streams that are attached, and the slowest of them slows
+  // the program down. While none is attached any more, all but the last of it is dropped.
+  bool is_relayed = false;
 };
 template <class Fields>
 void fields(Fields& f, ExecRequest& m) {
@@ -103,6 +108,8 @@ void fields(Fields& f, ExecRequest& m) {
   f(16, m.events);
   f(17, m.file);
   f(18, m.change_scan);
+  f(19, m.label);
+  f(20, m.is_relayed);
 }
 
 struct ExecStarted {
@@ -223,6 +230,7 @@ struct ExecEntry {
   std::vector<std::string> argv;
   bool running = false;
   std::uint64_t age_ms = 0;
+  std::string label;  // of its request
 };
 template <class Fields>
 void fields(Fields& f, ExecEntry& m) {
@@ -231,6 +239,7 @@ void fields(Fields& f, ExecEntry& m) {
   f(3, m.argv);
   f(4, m.running);
   f(5, m.age_ms);
+  f(6, m.label);
 }
 
 struct ExecList {

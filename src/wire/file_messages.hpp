@@ -27,7 +27,8 @@ enum class FileOp : std::uint32_t {
   mark,     // a moment after all changes so far of the tree below path, by the clock that files are stamped with
   changes,  // regular files of the tree below path that were made or changed after `since_ns`
   edit,     // every `pattern` of a file becomes `replacement`, byte for byte, all of them or none
-  last_ = edit,
+  watch,  // a reply when the watch is armed, then lane out: WatchEvents of a directory, or with `recursive` of the tree
+  last_ = watch,
 };
 
 struct FileRequest {
@@ -54,7 +55,7 @@ struct FileRequest {
   std::uint32_t context_lines = 0;
   std::uint64_t max_results = 0;  // list, glob, grep, changes; 0: the agent's own cap
   std::uint64_t max_bytes = 0;    // tar_in: of all content; write: of the content; 0: no cap but the disk's
-  std::uint64_t max_entries = 0;  // tar_in; changes: names to scan; 0: the agent's own limit
+  std::uint64_t max_entries = 0;  // tar_in; changes: names to scan; watch: directories; 0: the agent's own limit
   std::int64_t since_ns = 0;      // changes: a mark's moment
   std::string discard;            // changes: an absolute path that is removed first, with all below it
   bool keep_existing = false;     // move: already_exists where `to` is taken
@@ -69,6 +70,9 @@ struct FileRequest {
   std::uint64_t expected = 0;        // edit: how often `pattern` must occur; 0: once or more often
   bool keep_modes = false;           // tar_in: a file of mode 0 gets the mode of the one it replaces, else 0644
   bool force = false;                // write, tar_in: replaces files that the user may not write to
+  bool details = false;              // stat, list, glob: the members of FileEntry from `attributes` on, too
+  TextMap attributes;                // write: extended attributes that the file has when it appears
+  std::uint32_t depth = 0;           // list with `recursive`: so many levels; 0: all
 };
 template <class Fields>
 void fields(Fields& f, FileRequest& m) {
@@ -107,6 +111,9 @@ void fields(Fields& f, FileRequest& m) {
   f(33, m.expected);
   f(34, m.keep_modes);
   f(35, m.force);
+  f(36, m.details);
+  f(37, m.attributes);
+  f(38, m.depth);
 }
 
 enum class FileType : std::uint32_t { other = 0, regular, directory, symlink, fifo, socket, device, last_ = device };
@@ -121,6 +128,11 @@ struct FileEntry {
   std::int64_t mtime_ns = 0;
   std::string link_target;    // of a symlink
   std::int64_t ctime_ns = 0;  // of the last change of content, mode, owner, name or links
+  // Only with `details`.
+  TextMap attributes;                      // the extended attributes user.*
+  std::string resolved;                    // the absolute path that a symlink leads to; empty if it leads nowhere
+  FileType target_type = FileType::other;  // of what a symlink leads to
+  std::uint32_t target_mode = 0;           // its permission bits
 };
 template <class Fields>
 void fields(Fields& f, FileEntry& m) {
@@ -133,7 +145,37 @@ void fields(Fields& f, FileEntry& m) {
   f(7, m.mtime_ns);
   f(8, m.link_target);
   f(9, m.ctime_ns);
+  f(10, m.attributes);
+  f(11, m.resolved);
+  f(12, m.target_type);
+  f(13, m.target_mode);
 }
+
+// The extended attributes of one file, in a request and in a reply.
+constexpr std::size_t most_attributes = 32;
+constexpr std::size_t most_attribute_bytes = 4096;  // of all names and values
+
+// What happened to a name below a watched directory. On lane out each one comes after its length, a varint.
+struct WatchEvent {
+  enum class Kind : std::uint32_t {
+    created = 0,  // also a name that something was renamed to
+    written,      // the content was changed
+    removed,
+    renamed,       // the name that something had before; `created` has the new one, if it is in the tree
+    mode_changed,  // mode, owner, times or attributes
+    overflow,      // events were lost, or parts of the tree are not watched; path is empty, or the first such part
+    last_ = overflow,
+  };
+  Kind kind = Kind::created;
+  std::string path;  // below the watched directory
+};
+template <class Fields>
+void fields(Fields& f, WatchEvent& m) {
+  f(1, m.kind);
+  f(2, m.path);
+}
+// An encoded WatchEvent is not longer than this.
+constexpr std::size_t longest_watch_event = std::size_t{65} * 1024;
 
 struct GrepMatch {
   std::string path;  // below the asked path

@@ -1,5 +1,6 @@
 #include "wire/frame.hpp"
 
+#include <algorithm>
 #include <cassert>
 
 namespace cloche::wire {
@@ -10,8 +11,17 @@ constexpr unsigned char magic = 0xc1;
 constexpr unsigned char seal = 0xa5;
 constexpr unsigned char flag_more = 1;
 
-void put_u32(std::string& out, std::uint32_t value) {
-  for (int shift = 0; shift < 32; shift += 8) out += static_cast<char>(value >> shift);
+void put_u32(char* at, std::uint32_t value) {
+  for (int i = 0; i < 4; ++i) at[i] = static_cast<char>(value >> (8 * i));
+}
+
+void put_header(char* at, const Frame& frame) {
+  at[0] = static_cast<char>(frame.type);
+  at[1] = static_cast<char>(frame.lane);
+  at[2] = static_cast<char>(frame.more ? flag_more : 0);
+  at[3] = static_cast<char>(magic);
+  put_u32(at + 4, frame.stream);
+  put_u32(at + 8, static_cast<std::uint32_t>(frame.payload.size()));
 }
 
 std::uint32_t get_u32(const char* at) {
@@ -25,14 +35,18 @@ std::uint32_t get_u32(const char* at) {
 void append_frame(std::string& out, const Frame& frame) {
   assert(frame.payload.size() <= max_payload);
   out.reserve(out.size() + header_size + frame.payload.size() + seal_size);
-  out += static_cast<char>(frame.type);
-  out += static_cast<char>(frame.lane);
-  out += static_cast<char>(frame.more ? flag_more : 0);
-  out += static_cast<char>(magic);
-  put_u32(out, frame.stream);
-  put_u32(out, static_cast<std::uint32_t>(frame.payload.size()));
+  char header[header_size];
+  put_header(header, frame);
+  out.append(header, header_size);
   out += frame.payload;
   out += static_cast<char>(seal);
+}
+
+std::size_t enclose_payload(char* at, FrameType type, std::uint8_t lane, StreamId stream, std::size_t size) {
+  assert(size <= max_payload);
+  put_header(at, {.type = type, .lane = lane, .stream = stream, .payload = {at + header_size, size}});
+  at[header_size + size] = static_cast<char>(seal);
+  return header_size + size + seal_size;
 }
 
 void append_message(std::string& out, FrameType type, StreamId stream, std::string_view message) {
@@ -47,21 +61,33 @@ void append_message(std::string& out, FrameType type, StreamId stream, std::stri
 std::string resync_padding() { return std::string(header_size + max_payload + seal_size, '\0'); }
 
 void FrameDecoder::feed(std::string_view bytes) {
-  if (position_ == buffer_.size()) {
-    buffer_.clear();
-    position_ = 0;
-  } else if (position_ > max_payload) {
-    buffer_.erase(0, position_);
+  std::ranges::copy(bytes, room(bytes.size()).begin());
+  fed(bytes.size());
+}
+
+std::span<char> FrameDecoder::room(std::size_t size) {
+  if (position_ == end_) position_ = end_ = 0;
+  if (capacity_ - end_ < size) {
+    // Room for the rest of a frame too, so that one that comes in many pieces is rarely moved.
+    const std::size_t wanted = buffered() + size + 2 * (header_size + max_payload + seal_size);
+    std::unique_ptr<char[]> larger;
+    if (capacity_ < wanted) larger = std::make_unique_for_overwrite<char[]>(wanted);
+    std::copy(buffer_.get() + position_, buffer_.get() + end_, larger ? larger.get() : buffer_.get());
+    if (larger) {
+      buffer_ = std::move(larger);
+      capacity_ = wanted;
+    }
+    end_ = buffered();
     position_ = 0;
   }
-  buffer_.append(bytes);
+  return {buffer_.get() + end_, size};
 }
 
 Result<std::optional<Frame>> FrameDecoder::next() {
   for (;;) {
-    while (position_ < buffer_.size() && buffer_[position_] == '\0') ++position_;
-    const char* at = buffer_.data() + position_;
-    const std::size_t have = buffer_.size() - position_;
+    while (position_ < end_ && buffer_[position_] == '\0') ++position_;
+    const char* at = buffer_.get() + position_;
+    const std::size_t have = buffered();
     // The mark is checked as soon as it is there, so that garbage is refused promptly.
     if (have >= 4 && static_cast<unsigned char>(at[3]) != magic) {
       // A header that was cut off before its mark and completed by zeros.

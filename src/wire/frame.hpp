@@ -18,7 +18,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -78,6 +80,9 @@ struct Frame {
 
 // Appends one frame. The payload is at most max_payload.
 void append_frame(std::string& out, const Frame& frame);
+// Completes a frame whose payload is already in memory, header_size bytes behind `at`: writes the header before it and
+// the seal behind it. Returns the size of the whole frame.
+std::size_t enclose_payload(char* at, FrameType type, std::uint8_t lane, StreamId stream, std::size_t size);
 // Appends a message of up to max_message as one frame or several.
 void append_message(std::string& out, FrameType type, StreamId stream, std::string_view message);
 // The zeros that complete any frame that was cut off.
@@ -88,6 +93,9 @@ class FrameDecoder {
  public:
   // Takes bytes in. Views handed out before become invalid.
   void feed(std::string_view bytes);
+  // The same without a copy: room for so many bytes, and how many of them were then written there.
+  std::span<char> room(std::size_t size);
+  void fed(std::size_t count) { end_ += count; }
   // The next whole frame; nullopt when more bytes are needed. An error is final: nothing after it can be trusted.
   // A frame whose seal is broken is dropped in silence if `resync` was asked for, else it is an error.
   Result<std::optional<Frame>> next();
@@ -95,12 +103,15 @@ class FrameDecoder {
   enum class OnBrokenSeal { error, drop };
   explicit FrameDecoder(OnBrokenSeal on_broken_seal = OnBrokenSeal::error) : on_broken_seal_(on_broken_seal) {}
 
-  std::size_t buffered() const { return buffer_.size() - position_; }
+  std::size_t buffered() const { return end_ - position_; }
 
  private:
   OnBrokenSeal on_broken_seal_;
-  std::string buffer_;
-  std::size_t position_ = 0;
+  // Not filled: only the part that was written to is in memory.
+  std::unique_ptr<char[]> buffer_;
+  std::size_t capacity_ = 0;
+  std::size_t position_ = 0;  // of the next frame
+  std::size_t end_ = 0;       // of what was fed
 };
 
 // The whole frame that these bytes begin with, if they do. Copies nothing, and looks at no more than header and seal.

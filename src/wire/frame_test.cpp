@@ -49,6 +49,42 @@ TEST(FrameDecoder, ByteByByte_YieldsTheFrame) {
   EXPECT_EQ(decoder.buffered(), 0u);
 }
 
+TEST(FrameDecoder, BytesReadIntoItsRoom_AreThoseOfAFeed) {
+  const std::string bytes = sample(max_payload) + sample(3);
+  FrameDecoder decoder;
+  int frames = 0;
+  for (std::string_view rest = bytes; !rest.empty();) {
+    const std::span<char> room = decoder.room(1000);
+    ASSERT_EQ(room.size(), 1000u);
+    const std::size_t count = rest.copy(room.data(), room.size());
+    decoder.fed(count);
+    rest.remove_prefix(count);
+    while (decoder.next().value()) ++frames;
+  }
+  EXPECT_EQ(frames, 2);
+  EXPECT_EQ(decoder.buffered(), 0u);
+}
+
+TEST(FrameDecoder, RoomThatIsNotUsed_ChangesNothing) {
+  const std::string bytes = sample();
+  FrameDecoder decoder;
+  decoder.feed(std::string_view(bytes).substr(0, 7));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(decoder.room(1 << 20).size(), std::size_t{1} << 20);
+  decoder.fed(0);
+  EXPECT_EQ(decoder.buffered(), 7u);
+  decoder.feed(std::string_view(bytes).substr(7));
+  EXPECT_EQ(decoder.next().value()->payload, "xxxxx");
+}
+
+TEST(EnclosedPayload, IsTheFrameThatIsAppended) {
+  for (const std::size_t size : {std::size_t{1}, std::size_t{5}, max_payload}) {
+    const std::string expected = sample(size);
+    std::string bytes(expected.size() + 1, 'x');
+    EXPECT_EQ(enclose_payload(bytes.data(), FrameType::data, lane::err, 0x01020304, size), expected.size());
+    EXPECT_EQ(bytes, expected + "x");
+  }
+}
+
 TEST(FrameDecoder, Padding_IsSkipped) {
   FrameDecoder decoder;
   decoder.feed(resync_padding() + sample());

@@ -47,7 +47,7 @@ TEST_F(CliShells, Bash_Completes) {
   spec.directory = scratch_.path();
   source("my file", "");
   const CommandEnd end = run_command(spec);
-  EXPECT_EQ(end.out, "serve sessions\nlist kill cp\ncut wait\nwait\n--color\nmy file\n") << end.err;
+  EXPECT_EQ(end.out, "serve sessions\nlist kill cp fork pause resume\ncut wait\nwait\n--color\nmy file\n") << end.err;
   EXPECT_THAT(end.err, IsEmpty());
 }
 

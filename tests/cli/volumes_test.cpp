@@ -34,5 +34,29 @@ TEST_F(CliVolumes, AreCreatedListedAndDeleted) {
   EXPECT_THAT(gone.err, HasSubstr("no volume `data`; run `cloche volumes list`"));
 }
 
+TEST_F(CliVolumes, Exec_CreatesASessionWithThem) {
+  ASSERT_EQ(run_client({"volumes", "create", "data", "--size", "16m"}).exit_code, 0);
+  const CommandEnd wrote =
+      run_client({"exec", "one", "--volume", "data:/workspace/d", "--", "sh", "-c", "echo kept > d/file"});
+  EXPECT_EQ(wrote.exit_code, 0) << wrote.err;
+  // Again in the same session, and without saying it.
+  EXPECT_EQ(run_client({"exec", "one", "--volume", "data:/workspace/d", "--", "cat", "d/file"}).out, "kept\n");
+  EXPECT_EQ(run_client({"exec", "one", "--", "cat", "d/file"}).out, "kept\n");
+  for (const char* other : {"data", "data:/workspace/d:ro", "data:/workspace/e", "more:/workspace/d"}) {
+    const CommandEnd refused = run_client({"exec", "one", "--volume", other, "--", "true"});
+    EXPECT_NE(refused.exit_code, 0) << other;
+    EXPECT_THAT(refused.err, HasSubstr("session `one` exists without these volumes: ")) << other;
+  }
+  ASSERT_EQ(run_client({"sessions", "kill", "one"}).exit_code, 0);
+  const CommandEnd read = run_client({"exec", "two", "--volume", "data:ro", "--", "cat", "/volumes/data/file"});
+  EXPECT_EQ(read.out, "kept\n") << read.err;
+  EXPECT_NE(run_client({"exec", "two", "--", "touch", "/volumes/data/x"}).exit_code, 0);
+  EXPECT_THAT(run_client({"exec", "three", "--volume", "none", "--", "true"}).err, HasSubstr("none"));
+  EXPECT_THAT(run_client({"exec", "three", "--volume", "data:etc", "--", "true"}).err,
+              HasSubstr("invalid volume 'data:etc'"));
+  EXPECT_THAT(run_client({"exec", "three", "--volume", "data:/etc", "--", "true"}).err, HasSubstr("/etc"));
+  EXPECT_THAT(run_client({"sessions", "list"}).out, testing::Not(HasSubstr("three")));
+}
+
 }  // namespace
 }  // namespace cloche

@@ -1,14 +1,25 @@
 #include "conformance/conformance.hpp"
 
+#include "conformance/not_on_e2b.hpp"
+#include "sandbox/limits.hpp"
 #include "support/with_sandbox.hpp"
 
 namespace cloche {
+
+void Conformance::SetUp() {
+  const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
+  const auto exception = target().is_e2b() ? why_not_on_e2b(name.substr(0, name.rfind('/'))) : std::nullopt;
+  if (exception) CLOCHE_DOES_NOT_APPLY(*exception);
+  OnBackend::SetUp();
+}
 
 Task<Result<std::unique_ptr<LiveSandbox>>> Conformance::create(SandboxSpec spec) {
   return testing_support::create_sandbox(*backend_, std::move(spec));
 }
 
 Task<> Conformance::with_sandbox(SandboxSpec spec, std::function<Task<>(LiveSandbox&)> body) {
+  // Its template has more than any case asks for. Cases that are about these limits are in the table.
+  if (target().is_e2b()) spec.limits = limits_of_image(spec.limits);
   return testing_support::with_sandbox(*backend_, std::move(spec), std::move(body));
 }
 
@@ -53,7 +64,7 @@ Task<Exec::Collected> run_python(LiveSandbox& sandbox, std::string code) {
   co_return collected;
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, Conformance, testing::ValuesIn(testing_support::all_targets_and_modern_engine()),
+INSTANTIATE_TEST_SUITE_P(Backends, Conformance, testing::ValuesIn(testing_support::all_targets_and_services()),
                          [](const auto& target) { return target.param.name(); });
 
 }  // namespace cloche

@@ -21,6 +21,7 @@ using testing_support::Target;
 
 class Conformance : public OnBackend {
  protected:
+  void SetUp() override;
   SandboxSpec spec() const { return testing_support::spec_for(target()); }
   Backend& backend() { return *backend_; }
 

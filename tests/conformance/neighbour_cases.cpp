@@ -159,8 +159,9 @@ Counts counts_in(const std::string& text) {
 }
 
 // Terminals of all sandboxes on an engine are the host's, and other tests need some.
-ExecSpec greedy_program(const Target& target) {
+ExecSpec greedy_program(const Target& target, const SandboxSpec& sandbox) {
   ExecSpec spec;
+  if (sandbox.root) spec.uid = 0;
   spec.argv = {"python3", "-c", greedy, target.backend == "docker" ? "64" : "2000"};
   return spec;
 }
@@ -187,7 +188,7 @@ struct Taken {
 // The first sandbox takes all it gets and keeps it, while the second takes all it gets.
 Task<Taken> take_in_both(const Target& target, LiveSandbox& first, LiveSandbox& second) {
   Taken taken;
-  ExecSpec hog = greedy_program(target);
+  ExecSpec hog = greedy_program(target, first.spec());
   hog.stdin_mode = Stdin::stream;
   auto held = co_await first.start(std::move(hog), Deadline::after(60s));
   EXPECT_TRUE(held) << held.error().message;
@@ -201,7 +202,7 @@ Task<Taken> take_in_both(const Target& target, LiveSandbox& first, LiveSandbox& 
   }
   taken.first = counts_in(said);
   expect_host_has_its_own();
-  ExecSpec other = greedy_program(target);
+  ExecSpec other = greedy_program(target, second.spec());
   const auto ran = co_await run_program(second, std::move(other));
   EXPECT_TRUE(ran.out.ends_with("end\n")) << ran.out << ran.err;
   taken.second = counts_in(ran.out);
@@ -243,6 +244,24 @@ CONFORMANCE(NeighbourThatTakesAllItGets_LeavesOthersTheirs) {
   }
   EXPECT_EQ(taken.second["terminals"], 64);
   EXPECT_EQ(taken.second["epoll"], 100'000);
+}
+
+CONFORMANCE(NeighbourThatIsRootAndTakesAllItGets_LeavesOthersTheirs) {
+  if (target().backend != "oci" || target().is_gvisor())
+    CLOCHE_DOES_NOT_APPLY("no root that the kernel could count for");
+  SandboxSpec both = with_room_for_watches(spec());
+  both.root = true;
+  Taken taken;
+  in_two_sandboxes(both, both, [&](LiveSandbox& one, LiveSandbox& other) -> Task<> {
+    taken = co_await take_in_both(target(), one, other);
+  });
+  for (Counts* counts : {&taken.first, &taken.second}) {
+    EXPECT_LT((*counts)["processes"], 64);
+    counts->erase("processes");
+  }
+  EXPECT_EQ(taken.first, taken.second);
+  expect_none_of_what_is_rejected(taken.second);
+  EXPECT_EQ(taken.second["terminals"], 64);
 }
 
 // What is counted for a user is shared then, and is not compared.

@@ -102,6 +102,18 @@ CONFORMANCE(TreeThatSpinsInItsChildren_IsAtItsCpuLimit) {
   });
 }
 
+CONFORMANCE(ProgramThatEndsAsItPrintsTooMuch_IsAtItsOutputLimit) {
+  in_sandbox([](LiveSandbox& sandbox) -> Task<> {
+    for (int i = 0; i < 20; ++i) {
+      ExecSpec spec = ExecSpec::shell("echo 0123456789");
+      spec.stop_output = Bytes{10};
+      const auto ran = co_await run_program(sandbox, std::move(spec));
+      EXPECT_EQ(ran.outcome.ending, Ending::output_limit) << i;
+      EXPECT_EQ(ran.outcome.out.produced.count, 11U);
+    }
+  });
+}
+
 CONFORMANCE(ProgramThatPrintsForever_IsAtItsOutputLimit) {
   in_sandbox([](LiveSandbox& sandbox) -> Task<> {
     ExecSpec spec = ExecSpec::shell("yes");

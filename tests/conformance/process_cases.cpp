@@ -54,6 +54,31 @@ Task<> expect_bomb_is_survived(LiveSandbox& sandbox, std::vector<std::string> ar
   co_await expect_it_works(sandbox);
 }
 
+// The same on gVisor, at the memory limit. Where other work has the processors, the bomb may fill what is between this
+// limit and the host's before it is stopped. The sandbox is lost then, and says why.
+Task<> expect_bomb_is_survived_or_named(LiveSandbox& sandbox, std::vector<std::string> argv) {
+  ExecSpec bomb;
+  bomb.argv = std::move(argv);
+  bomb.wall_limit = 3s;
+  bomb.keep_output = kib(64);
+  auto ran = co_await sandbox.run(std::move(bomb), Deadline::after(60s));
+  EXPECT_TRUE(ran) << ran.error().message;
+  const Deadline patience = Deadline::after(60s);
+  bool works = false;
+  // gVisor returns the memory of what was killed a little later. Until then a new program is at the limit too.
+  while (!works && !sandbox.lost() && !patience.passed()) {
+    ExecSpec echo = ExecSpec::shell("echo works");
+    auto said = co_await sandbox.run(std::move(echo), Deadline::after(60s));
+    EXPECT_TRUE(said || sandbox.lost()) << said.error().message;
+    works = said && said->out == "works\n";
+    EXPECT_TRUE(works || !said || said->outcome.ending == Ending::memory_limit) << to_string(said->outcome.ending);
+  }
+  EXPECT_TRUE(works || sandbox.lost());
+  if (sandbox.lost()) {
+    EXPECT_THAT(sandbox.lost()->message, HasSubstr("memory limit"));
+  }
+}
+
 }  // namespace
 
 CONFORMANCE(AsManyProcessesAsAskedFor_CanRun) {
@@ -135,8 +160,14 @@ CONFORMANCE(ForkBombAtTheMemoryLimit_HasAVerdictAndTheSandboxLives) {
   if (fake_has_no("walls")) return;
   if (target().is_gvisor() && target().backend == "docker")
     CLOCHE_DOES_NOT_APPLY("an engine does not report memory use fast enough to kill a program before gVisor is killed");
-  in_sandbox(with_processes(spec(), 128), [](LiveSandbox& sandbox) -> Task<> {
-    for (int i = 0; i < 3; ++i) co_await expect_bomb_is_survived(sandbox, python_bomb());
+  in_sandbox(with_processes(spec(), 128), [this](LiveSandbox& sandbox) -> Task<> {
+    for (int i = 0; i < 3 && !sandbox.lost(); ++i) {
+      if (target().is_gvisor()) {
+        co_await expect_bomb_is_survived_or_named(sandbox, python_bomb());
+      } else {
+        co_await expect_bomb_is_survived(sandbox, python_bomb());
+      }
+    }
   });
 }
 

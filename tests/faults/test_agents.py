@@ -10,7 +10,7 @@ from waiting import eventually, seconds_until
 
 import cloche
 
-AT_ONCE = 5.0
+AT_ONCE = 30.0
 BOTH = pytest.mark.parametrize("target", [CRUN, DOCKER], ids=lambda target: target.name)
 ALL = pytest.mark.parametrize("target", [CRUN, RUNSC, DOCKER], ids=lambda target: target.name)
 

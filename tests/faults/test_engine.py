@@ -126,7 +126,7 @@ def test_container_ended_behind_our_back__only_its_session_notices(how, serve, n
     else:
         answer = run.result()
         assert (answer.status, answer.code) == (410, "sandbox_lost"), answer.text
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 60
     assert server.read("other", "kept")["content"] == "x"
     note("410 sandbox_lost; others nothing", expect_whole(server), "that session")
     eventually(lambda: container[:12] not in host.containers_of(server.owner), "its container is gone")

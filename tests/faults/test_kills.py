@@ -15,13 +15,15 @@ DOCKER_ALONE = {"backend.make.created"}
 NOTHING_WRITTEN = {"backend.remove.kill", "pool.bind", "pool.claim.answered", "pool.claim.before", "pool.claim.queued",
                    "pool.claim.served", "pool.look", "pool.make.begin", "pool.make.interpreters", "pool.monitor",
                    "pool.recover.adopt", "pool.recover.begin", "pool.recover.hold", "pool.recover.reset",
-                   "pool.remove.destroy", "pool.reset.begin", "session.end.closed", "session.reap", "session.recover"}
+                   "pool.remove.destroy", "pool.reset.begin", "session.end.closed", "session.expire",
+                   "session.pause.begun", "session.reap", "session.recover", "session.resume.begun",
+                   "snapshot.restore.begun"}
 
 
 def points():
-    """All that there are of backends, pools and sessions."""
+    """All that there are of backends, pools, sessions and snapshots."""
     return [point for point in fault_points()
-            if point.startswith(("backend.", "pool.", "session.")) and point not in NOTHING_WRITTEN]
+            if point.startswith(("backend.", "pool.", "session.", "snapshot.")) and point not in NOTHING_WRITTEN]
 
 
 def points_of(target):
@@ -40,8 +42,16 @@ def go_through_everything(server):
     server.end_session("made")
     server.call("POST", "/sessions", {"session_id": "with-network", "network": "allow-list"})
     server.call("PUT", "/sessions/default/with-network/network", {"network": {"mode": "allow-list", "allow": ["a.test"]}})
+    server.write("pausing", "file", "x")
+    server.call("POST", "/sessions/default/pausing/pause")
+    server.call("POST", "/sessions/default/pausing/resume")
+    server.call("PUT", "/sessions/default/pausing/timeout", {"timeout": 3600})
     server.call("POST", "/volumes", {"name": "data", "size": "16m"})
     server.call("POST", "/sessions", {"session_id": "with-volume", "volumes": [{"name": "data"}]})
+    server.call("POST", "/sessions/default/kept/snapshots", {"name": "taken"})
+    server.call("POST", "/sessions", {"session_id": "from-snapshot", "snapshot": "taken"})
+    server.call("POST", "/sessions/default/kept/fork", {"ids": ["forked"]})
+    server.call("DELETE", "/snapshots/taken")
 
 
 def expect_all_of_it(server):
@@ -51,8 +61,27 @@ def expect_all_of_it(server):
     runs = eventually(lambda: server.call("GET", "/sessions/default/kept/runs")["runs"], "the run is found again")
     assert [(run["state"], run["background"]) for run in runs] == [("running", True)]
     for session in server.call("GET", "/sessions")["sessions"]:
-        assert session["state"] == "live", session
+        # One that was being paused or resumed is either, and works afterwards.
+        states = {"asleep": ["paused"], "pausing": ["live", "paused"]}.get(session["session_id"], ["live"])
+        assert session["state"] in states, session
+    assert server.read("asleep", "file").code == "session_paused"
+    # Snapshots that are there are whole; temporary ones are gone.
+    for number, taken in enumerate(server.call("GET", "/snapshots")["snapshots"]):
+        assert taken["name"] == "taken", taken
+        made = server.call("POST", "/sessions", {"session_id": f"again-{number}", "snapshot": taken["id"]})
+        assert made.status == 201, made.text
+        assert server.read(f"again-{number}", "a/file")["content"] == "all of it"
+        assert server.end_session(f"again-{number}").status == 200
     assert server.write("new", "file", "x").status == 200
+
+
+def expect_to_wake_up(server, session, content):
+    if server.call("GET", f"/sessions/default/{session}").status == 404:
+        return  # killed before it was confirmed
+    resumed = server.call("POST", f"/sessions/default/{session}/resume")
+    assert (resumed.status, resumed["state"]) == (200, "live"), resumed.text
+    read = server.read(session, "file")
+    assert (read.status, read["content"]) == (200, content), read.text
 
 
 def kill_at(server, point):
@@ -67,6 +96,8 @@ def kill_at(server, point):
     server.kill()  # and again, at once
     server.start()
     expect_all_of_it(server)
+    expect_to_wake_up(server, "asleep", "asleep")
+    expect_to_wake_up(server, "pausing", "x")
     assert server.terminate() == 0
     eventually(lambda: not server.traces(), "nothing is left")
 
@@ -76,6 +107,6 @@ def test_killed_at_a_point__the_next_has_what_was_confirmed_and_nothing_else(poi
     kill_at(serve(CRUN), point)
 
 
-@pytest.mark.parametrize("point", [point for point in points_of(DOCKER) if not point.startswith("session.")])
+@pytest.mark.parametrize("point", [point for point in points_of(DOCKER) if not point.startswith(("session.", "snapshot."))])
 def test_killed_at_a_point_on_docker__the_next_has_what_was_confirmed_and_nothing_else(point, serve):
     kill_at(serve(DOCKER), point)

@@ -1,5 +1,8 @@
 """Sessions on disk: a server killed at any step leaves no image, device or mount, and no session loses a byte."""
+import os
 import pathlib
+import shutil
+import tempfile
 
 import pytest
 from harness.everything import fault_points
@@ -10,6 +13,15 @@ from waiting import eventually
 ON_DISK = {"profiles": {"session": {"workspace": "disk", "disk_size": "64m"}}}
 # Steps of a sandbox between which its disk changes hands.
 STEPS = ["backend.make.cgroup", "backend.make.started", "backend.recover.met", "backend.remove.killed"]
+
+
+@pytest.fixture
+def scratch():
+    """On disk, where the images of a server are."""
+    made = pathlib.Path(tempfile.mkdtemp(prefix="cloche.", dir=os.environ.get("CLOCHE_TEST_DISK_DIR")))
+    made.chmod(0o755)
+    yield made
+    shutil.rmtree(made)
 
 
 def disk_points():

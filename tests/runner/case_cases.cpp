@@ -27,6 +27,34 @@ RUNNER(Input_ArrivesByteForByte) {
   EXPECT_EQ(said(report), "success") << report.reason;
 }
 
+RUNNER(NetworkOfASubmission_IsThatOfItsCasesAndOfNoOther) {
+  if (fake_has_no("a loopback of its own")) return;
+  const std::string proxy = "import os\nprint(os.environ.get('HTTP_PROXY', 'none'))\n";
+  Submission submission = python(proxy);
+  submission.network = NetworkPolicy{.mode = Network::allow_list, .rules = {}, .allow = {"a.example"}, .deny = {}};
+  submission.cases = {expecting("", "http://127.0.0.1:3128"), expecting("", "http://127.0.0.1:3128")};
+  in_runner(options(), [&](runner::CodeRunner& runner) -> Task<> {
+    const auto open = co_await runner.run(submission);
+    EXPECT_TRUE(open) << open.error().message;
+    if (open) {
+      EXPECT_EQ(said(*open), "success") << open->reason;
+    }
+    Submission closed = python(proxy);
+    closed.cases = {expecting("", "none")};
+    const auto next = co_await runner.run(closed);
+    EXPECT_TRUE(next) << next.error().message;
+    if (next) {
+      EXPECT_EQ(said(*next), "success") << next->reason;
+    }
+    submission.network->rules = {"missing"};
+    const auto refused = co_await runner.run(submission);
+    EXPECT_FALSE(refused);
+    if (!refused) {
+      EXPECT_EQ(refused.error().code, ErrorCode::not_found);
+    }
+  });
+}
+
 RUNNER(LargeInput_GoesInAndOutWhileTheOtherIsRead) {
   const std::string large = [] {
     std::string text;

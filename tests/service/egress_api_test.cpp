@@ -19,7 +19,9 @@ using asio::ip::tcp;
 class HelloServer {
  public:
   explicit HelloServer(asio::io_context& io)
-      : acceptor_(io, tcp::endpoint(asio::ip::make_address("127.0.0.2"), 0)), tasks_(io.get_executor()) {
+      : acceptor_(io, tcp::endpoint(asio::ip::make_address("127.0.0.2"), 0)), tasks_(io.get_executor()) {}
+  // Until end(), which the io_context waits for.
+  void begin() {
     tasks_.spawn("hello server", [this] { return serve(); });
   }
   std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
@@ -77,6 +79,7 @@ class EgressApi : public ServiceAuth {
 
   void serve_hello(std::function<Task<>()> body) {
     serve([this, body = std::move(body)]() -> Task<> {
+      hello_->begin();
       std::exception_ptr failure;
       try {
         co_await body();
@@ -234,6 +237,131 @@ TEST_P(EgressApi, SandboxOfALeaseWithANetwork_IsCleanForTheNext) {
     const json::object look{{"command", "sh -c 'env | grep -ci _proxy='"}};
     auto clean = co_await call_as(acme_, "POST", again + "/run", json::serialize(look));
     EXPECT_EQ(clean.text("stdout"), "0\n");
+  });
+}
+
+TEST_P(EgressApi, RunThatCreatesASession_ChoosesItsNetwork) {
+  serve_hello([this]() -> Task<> {
+    const auto run = [&](std::string token, std::string network) -> Task<Answered> {
+      json::object body{{"session_id", "s"}, {"command", fetch(url())}};
+      if (!network.empty()) body["network"] = json::parse(network);
+      std::string text = json::serialize(body);
+      co_return co_await call_as(std::move(token), "POST", "/bash", std::move(text));
+    };
+    for (const char* network : {local, R"({"rules": ["missing"]})", R"("internet")"}) {
+      auto refused = co_await run(other_, network);
+      EXPECT_EQ(refused.status, 404u) << network;
+    }
+    auto invalid = co_await run(acme_, R"({"mode": "none", "allow": ["a.example"]})");
+    EXPECT_EQ(invalid.status, 400u);
+    auto reserved = co_await run(acme_, R"({"allow": ["127.0.0.1:1-65535"]})");
+    EXPECT_EQ(reserved.status, 400u);
+    auto unmade = co_await call_as(acme_, "GET", "/sessions/acme/s");
+    EXPECT_EQ(unmade.status, 404u) << "none of them made a session";
+    auto first = co_await run(acme_, local);
+    EXPECT_EQ(first.text("stdout"), "200 hello\n") << json::serialize(first.body);
+    auto same = co_await run(acme_, local);
+    EXPECT_EQ(same.text("stdout"), "200 hello\n") << json::serialize(same.body);
+    auto unsaid = co_await run(acme_, "");
+    EXPECT_EQ(unsaid.text("stdout"), "200 hello\n") << json::serialize(unsaid.body);
+    for (const char* network : {R"("none")", R"("internet")", R"({"allow": ["a.example"]})"}) {
+      auto another = co_await run(acme_, network);
+      EXPECT_EQ(another.status, 409u) << network;
+    }
+    auto missing = co_await run(acme_, R"({"rules": ["missing"]})");
+    EXPECT_EQ(missing.status, 404u);
+    EXPECT_EQ(hello_->served(), 3);
+  });
+}
+
+TEST_P(EgressApi, RunInASessionWithoutNetwork_MaySayNoneOnly) {
+  serve_hello([this]() -> Task<> {
+    auto closed = co_await bash(other_, "env | grep -ci _proxy=");
+    EXPECT_EQ(closed, "0\n");
+    auto none = co_await call_as(other_, "POST", "/execute",
+                                 R"json({"session_id": "s", "code": "print(1)", "network": "none"})json");
+    EXPECT_EQ(none.status, 200u) << json::serialize(none.body);
+    auto other = co_await call_as(other_, "POST", "/execute",
+                                  R"json({"session_id": "s", "code": "print(1)", "network": "internet"})json");
+    EXPECT_EQ(other.status, 404u) << "as if there was no network";
+  });
+}
+
+TEST_P(EgressApi, OneShotRun_HasTheNetworkThatItChooses) {
+  serve_hello([this]() -> Task<> {
+    const auto execute = [&](std::string token, std::string network) -> Task<Answered> {
+      const std::string code = "import urllib.request as r\nprint(r.urlopen('" + url() + "', timeout=20).status)\n";
+      const json::object file{{"filename", "main.py"}, {"content", code}};
+      json::object body{{"language", "python"}, {"submission_files", json::array{file}}};
+      if (!network.empty()) body["network"] = json::parse(network);
+      std::string text = json::serialize(body);
+      co_return co_await call_as(std::move(token), "POST", "/api/v1/execute", std::move(text));
+    };
+    const auto printed = [](const Answered& answered) {
+      EXPECT_EQ(answered.status, 200u) << json::serialize(answered.body);
+      return answered.status == 200u ? std::string(answered.body.at("results").at(0).at("stdout").as_string()) : "";
+    };
+    auto reached = co_await execute(acme_, local);
+    EXPECT_EQ(printed(reached), "200\n");
+    auto plain = co_await execute(acme_, "");
+    EXPECT_EQ(printed(plain), "");
+    auto none = co_await execute(other_, R"("none")");
+    EXPECT_EQ(printed(none), "");
+    EXPECT_EQ(hello_->served(), 1);
+    for (const char* network : {local, R"("internet")"}) {
+      auto refused = co_await execute(other_, network);
+      EXPECT_EQ(refused.status, 404u) << network;
+      EXPECT_TRUE(refused.body.as_object().contains("detail"));
+    }
+    auto missing = co_await execute(acme_, R"({"rules": ["missing"]})");
+    EXPECT_EQ(missing.status, 404u);
+    auto invalid = co_await execute(acme_, R"({"mode": "sometimes"})");
+    EXPECT_EQ(invalid.status, 422u);
+  });
+}
+
+TEST_P(EgressApi, NetworkOverAProfileWithoutOne_RedirectsWhereTheBackendCan) {
+  // The error of a connection that uses no proxy, to an address that no rule allows.
+  const std::string direct =
+      "python3 -c \"import socket; s = socket.socket(); s.settimeout(20)\n"
+      "try: s.connect(('192.0.2.1', 80)); print(s.recv(1))\n"
+      "except OSError as e: print(type(e).__name__)\"";
+  const std::string names =
+      "python3 -c \"import socket\n"
+      "try: print(socket.getaddrinfo('a.example', 80)[0][4][0][:4])\n"
+      "except OSError as e: print(type(e).__name__)\"";
+  const std::string ports =
+      "python3 -c \"import socket\n"
+      "print([socket.socket().connect_ex(('127.0.0.1', p)) for p in (3128, 3129, 3153)])\"";
+  const bool redirects = GetParam().backend == "oci" && GetParam().runtime == "crun";
+  serve_hello([=, this]() -> Task<> {
+    auto closed = co_await bash(acme_, direct);
+    EXPECT_EQ(closed, redirects ? "ConnectionRefusedError\n" : "OSError\n");
+    auto unnamed = co_await bash(acme_, names);
+    EXPECT_EQ(unnamed, "gaierror\n");
+    auto nothing = co_await bash(acme_, ports);
+    EXPECT_EQ(nothing, "[111, 111, 111]\n");
+    auto before = co_await outcomes();
+    EXPECT_TRUE(before.empty());
+
+    auto changed = co_await change(local);
+    EXPECT_EQ(changed.status, 200u) << json::serialize(changed.body);
+    auto refused = co_await bash(acme_, direct);
+    EXPECT_EQ(refused, redirects ? "ConnectionResetError\n" : "OSError\n");
+    auto named = co_await bash(acme_, names);
+    EXPECT_EQ(named, redirects ? "198.\n" : "gaierror\n");
+    auto listed = co_await outcomes();
+    EXPECT_EQ(listed.size(), redirects ? 1u : 0u);
+
+    auto off = co_await change(R"("none")");
+    EXPECT_EQ(off.status, 200u) << json::serialize(off.body);
+    auto again = co_await bash(acme_, direct);
+    EXPECT_EQ(again, closed);
+    auto silent = co_await bash(acme_, ports);
+    EXPECT_EQ(silent, nothing);
+    // A tenant that may not choose a network has sandboxes of the same profile.
+    auto theirs = co_await bash(other_, direct);
+    EXPECT_EQ(theirs, closed);
   });
 }
 

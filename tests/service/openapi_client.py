@@ -1,6 +1,7 @@
 """A client of the service that holds both sides to the contract: what it sends, and what it is answered."""
 import base64
 import collections
+import contextlib
 import hashlib
 import json
 import os
@@ -127,6 +128,32 @@ class Client:
             self.contract.check_answer_value(schemas[name], data, f"event {name}")
         assert events and events[0][0] == "run" and events[-1][0] in ("result", "error"), events
         return events
+
+    @contextlib.contextmanager
+    def open_events(self, name, **request):
+        """A stream of events that does not end by itself: a function that returns the next one, as (name, data)."""
+        operation = self.contract.operations[name]
+        self.check_request(operation, request)
+        with self.server.connection() as connection:
+            connection.request(operation.method, self.target_of(operation, request),
+                               headers={"Authorization": "Bearer " + self.token})
+            response = connection.getresponse()
+            assert response.status == 200, f"{operation}: {response.status} instead of 200"
+            media = self.contract.check_answer(operation, 200, response.headers, b"")
+            schemas = self.contract.resolve(media["x-events"])
+            self.served[name] += 1
+
+            def next_event():
+                fields = {}
+                while "data" not in fields:
+                    fields = {}
+                    while line := response.readline().decode().rstrip("\r\n"):
+                        field, _, value = line.partition(":")
+                        fields[field] = value.removeprefix(" ")
+                event, data = fields["event"], json.loads(fields["data"])
+                self.contract.check_answer_value(schemas[event], data, f"event {event}")
+                return event, data
+            yield next_event
 
     def open_websocket(self, name, **request):
         operation = self.contract.operations[name]

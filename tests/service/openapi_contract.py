@@ -51,7 +51,7 @@ def service_itself(client):
     client.bad("metrics", 403, headers=of_user)
     access = client.good("getAccess").json()
     assert {"name": "KEY", "all_tenants": False, "tenants": ["someone"]} in access["secrets"], access
-    assert [each["name"] for each in access["profiles"]] == ["python", "session"], access
+    assert [each["name"] for each in access["profiles"]] == ["base", "python", "session"], access
     client.bad("getAccess", 403, headers=of_user)
 
 
@@ -86,6 +86,37 @@ def sessions(client):
     client.bad("getSession", 404, path=NO_SESSION)
 
 
+def lifecycle(client):
+    place = {"tenant": "default", "session": "s5"}
+    made = client.good("createSession", 201, json={"session_id": "s5", "metadata": {"user": "7"}, "timeout": 600,
+                                                   "on_timeout": "pause"}).json()
+    assert made["metadata"] == {"user": "7"} and made["expires"] and made["on_timeout"] == "pause", made
+    client.bad("createSession", 400, json={"session_id": "s6", "metadata": {"user": "x" * 1025}})
+    client.bad("createSession", 400, json={"session_id": "s6", "timeout": -1})
+    client.bad("createSession", 400, json={"session_id": "s6", "on_timeout": "explode"})
+    used = client.good("getResourceUse", path=place).json()
+    assert used["memory"] > 0 and used["limits"]["memory"] > 0, used
+    client.bad("getResourceUse", 404, path=NO_SESSION)
+    paused = client.good("pauseSession", path=place).json()
+    assert paused["state"] == "paused" and paused["expires"] is None, paused
+    client.bad("pauseSession", 409, path=place)
+    client.bad("pauseSession", 404, path=NO_SESSION)
+    client.bad("readText", 409, json={"session_id": "s5", "path": "file"})
+    listed = client.good("listSessions", query={"state": "paused"}).json()["sessions"]
+    assert [each["session_id"] for each in listed] == ["s5"], listed
+    client.bad("listSessions", 400, query={"state": "asleep"})
+    client.bad("resumeSession", 400, path=place, json={"timeout": 0})
+    resumed = client.good("resumeSession", path=place, json={"timeout": 60}).json()
+    assert resumed["state"] == "live" and resumed["expires"], resumed
+    client.good("resumeSession", path=place)
+    client.bad("resumeSession", 404, path=NO_SESSION)
+    assert client.good("setTimeout", path=place, json={"timeout": 600}).json()["expires"]
+    assert client.good("setTimeout", path=place, json={"timeout": None}).json()["expires"] is None
+    client.bad("setTimeout", 400, path=place, json={"timeout": "soon"})
+    client.bad("setTimeout", 404, path=NO_SESSION, json={"timeout": 1})
+    client.good("endSession", path=place)
+
+
 def volumes(client):
     made = client.good("createVolume", 201, json={"name": "data", "size": "16m"}).json()
     assert made["size"] == 16 << 20 and made["writers"] == 0, made
@@ -108,6 +139,32 @@ def volumes(client):
     client.good("deleteVolume", path=volume)
     client.bad("deleteVolume", 404, path=volume)
     client.bad("getVolume", 404, path=volume)
+
+
+def snapshots(client):
+    source = {"tenant": "default", "session": "s5"}
+    client.good("createSession", 201, json={"session_id": "s5"})
+    taken = client.good("takeSnapshot", 201, path=source, json={"name": "before"}).json()
+    assert (taken["name"], taken["kept"]) == ("before", "files"), taken
+    client.bad("takeSnapshot", 409, path=source, json={"name": "before"})
+    client.bad("takeSnapshot", 400, path=source, json={"name": "a b"})
+    client.bad("takeSnapshot", 404, path=NO_SESSION, json={})
+    listed = client.good("listSnapshots", query={"tenant_id": "default", "session_id": "s5"}).json()
+    assert [each["id"] for each in listed["snapshots"]] == [taken["id"]] and listed["stored"] > 0, listed
+    client.bad("listSnapshots", 400, query={"tenant_id": "not a name"})
+    assert client.good("getSnapshot", path={"snapshot": "before"}).json() == taken
+    client.good("createSession", 201, json={"session_id": "s6", "snapshot": taken["id"]})
+    client.good("endSession", path={"tenant": "default", "session": "s6"})
+    client.bad("createSession", 404, json={"session_id": "s6", "snapshot": "absent"})
+    forks = client.good("forkSession", 201, path=source, json={"ids": ["s5", "s6"]}).json()["forks"]
+    assert forks[0]["error"]["code"] == "already_exists" and forks[1]["session"]["session_id"] == "s6", forks
+    client.bad("forkSession", 400, path=source, json={"count": 101})
+    client.bad("forkSession", 404, path=NO_SESSION, json={})
+    for session in ("s5", "s6"):
+        client.good("endSession", path={"tenant": "default", "session": session})
+    client.good("deleteSnapshot", path={"snapshot": taken["id"]})
+    client.bad("deleteSnapshot", 404, path={"snapshot": taken["id"]})
+    client.bad("getSnapshot", 404, path={"snapshot": "before"})
 
 
 def leases(client):
@@ -158,7 +215,7 @@ def leases(client):
     again = {"id": lend(client)}
     client.good("destroyLease", path=again)
     client.bad("destroyLease", 404, path=again)
-    assert set(client.good("stats").json()) == {"python", "session"}
+    assert set(client.good("stats").json()) == {"base", "python", "session"}
     client.bad_method("stats", "POST")
 
 
@@ -186,7 +243,7 @@ def main():
         client.user_token = json.loads(made)["token"]
         client.web_server = pathlib.Path(web_server).read_text(encoding="utf-8")
         for part in (service_itself, sessions, in_runs.runs, in_runs.streams, in_runs.background_runs, in_runs.contexts,
-                     in_files.files, in_files.terminal, in_files.proxy, volumes, leases, end_of_session):
+                     in_files.files, in_files.terminal, in_files.proxy, lifecycle, volumes, snapshots, leases, end_of_session):
             print(part.__name__.replace("_", " "), flush=True)
             part(client)
         client.strangers_are_refused()

@@ -58,6 +58,14 @@ def changes(client):
     client.bad("stat", 403, json=body("/proc/1/status"))
     assert client.good("mkdir", json=body("m/n", parents=True, mode="0750")).json()["created"] is True
     assert client.good("mkdir", json=body("m/n", parents=True)).json()["created"] is False
+    with client.open_events("watchFiles", path=SESSION, query={"path": "m/n"}) as next_event:
+        assert next_event()[0] == "ready"
+        client.good("write", json=body("m/n/watched", content="x"))
+        name, told = next_event()
+        assert name == "changes" and "watched" in json.dumps(told), (name, told)
+        client.good("delete", json=body("m/n/watched"))
+    client.bad("watchFiles", 404, path=SESSION, query={"path": "none"})
+    client.bad("watchFiles", 404, path=NO_SESSION)
     client.bad("mkdir", 409, json=body("m/n"))
     client.bad("mkdir", 404, json=body("x/y/z"))
     client.good("write", json=body("m/f", content="one two two"))

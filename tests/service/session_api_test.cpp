@@ -1,6 +1,7 @@
 // Sessions over HTTP: whose they are, how they are made and ended, and what a lost one says.
 #include <signal.h>
 
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/json.hpp>
 
 #include "core/async/task_group.hpp"
@@ -78,6 +79,55 @@ TEST_P(SessionApi, MadeWithOptions_HasThem) {
     auto ran = co_await call_as(acme_, "POST", "/bash",
                                 R"json({"session_id": "s1", "command": "echo $COLOUR; ulimit -n; ulimit -f"})json");
     EXPECT_EQ(ran.text("stdout"), "red\n77\n1024\n") << json::serialize(ran.body);
+  });
+}
+
+TEST_P(SessionApi, Paused_CallsUnderWayAndNewOnesFailUntilItIsResumed) {
+  serve([this]() -> Task<> {
+    auto begun = co_await call_as(
+        acme_, "POST", "/bash",
+        R"json({"session_id": "s1", "background": true, "command": "until [ -e stop ]; do sleep 0.01; done"})json");
+    EXPECT_EQ(begun.status, 202u) << json::serialize(begun.body);
+    const std::string run = begun.text("run_id");
+    const auto wait = [&]() -> Task<bool> {
+      auto waited =
+          co_await call_as(acme_, "POST", "/sessions/acme/s1/runs/" + run + "/wait", R"json({"timeout": 300})json");
+      EXPECT_EQ(waited.status, 409u) << json::serialize(waited.body);
+      co_return true;
+    };
+    const auto pause = [&]() -> Task<bool> {
+      for (;;) {
+        auto info = co_await call_as(acme_, "GET", "/sessions/acme/s1");
+        if (info.number("calls") > 1) break;  // the run and its follower
+        co_await pause_for(1ms);
+      }
+      auto paused = co_await call_as(acme_, "POST", "/sessions/acme/s1/pause");
+      EXPECT_EQ(paused.status, 200u) << json::serialize(paused.body);
+      EXPECT_EQ(paused.text("state"), "paused");
+      co_return true;
+    };
+    using asio::experimental::awaitable_operators::operator&&;
+    co_await (wait() && pause());
+    const struct {
+      const char *method, *target, *body;
+    } calls[] = {{"POST", "/bash", R"json({"session_id": "s1", "command": "true"})json"},
+                 {"POST", "/read", R"json({"session_id": "s1", "path": "a"})json"},
+                 {"GET", "/sessions/acme/s1/runs", ""},
+                 {"POST", "/sessions/acme/s1/pause", ""}};
+    for (const auto& [method, target, body] : calls) {
+      auto refused = co_await call_as(acme_, method, target, body);
+      EXPECT_EQ(refused.status, 409u) << target << json::serialize(refused.body);
+      EXPECT_EQ(code_of(refused), "session_paused") << target;
+    }
+    auto resumed = co_await call_as(acme_, "POST", "/sessions/acme/s1/resume");
+    EXPECT_EQ(resumed.text("state"), "live");
+    auto written =
+        co_await call_as(acme_, "POST", "/write", R"json({"session_id": "s1", "path": "stop", "content": ""})json");
+    EXPECT_EQ(written.status, 200u);
+    auto ended =
+        co_await call_as(acme_, "POST", "/sessions/acme/s1/runs/" + run + "/wait", R"json({"timeout": 60})json");
+    EXPECT_EQ(ended.status, 200u) << json::serialize(ended.body);
+    EXPECT_EQ(ended.text("state"), "ended");
   });
 }
 

@@ -252,6 +252,9 @@ TEST_P(VolumeMounts, VolumesOfAProfile_AreReadByAllWhoMayUseIt) {
         R"json({"session_id": "s1", "command": "cat /volumes/cache/index; echo >> /volumes/cache/index"})json");
     EXPECT_EQ(read.text("stdout"), "packages\n") << json::serialize(read.body);
     EXPECT_THAT(read.text("stderr"), HasSubstr("Read-only"));
+    auto shown = co_await call_as(admin_, "GET", "/v1/sandbox/access");
+    EXPECT_THAT(json::serialize(shown.body),
+                HasSubstr(R"("volumes":[{"tenant_id":"acme","name":"cache","target":"/volumes/cache"}])"));
   });
 }
 

@@ -199,10 +199,12 @@ TEST_P(SessionContexts, NamesLanguagesAndNumber_AreChecked) {
     (void)co_await python(contexts, "1");
     const auto taken = co_await failure_of(contexts, "main", "bash", "echo");
     EXPECT_EQ(taken, ErrorCode::already_exists);
-    auto again = co_await contexts.create("main", "python", soon());
+    session::ContextOptions usual;
+    auto again = co_await contexts.create("main", std::move(usual), soon());
     EXPECT_TRUE(!again && again.error().code == ErrorCode::already_exists);
     for (std::size_t i = 1; i < Contexts::most; ++i) {
-      auto made = co_await contexts.create("c" + std::to_string(i), "bash", soon());
+      session::ContextOptions bash{.language = session::ContextLanguage::bash};
+      auto made = co_await contexts.create("c" + std::to_string(i), std::move(bash), soon());
       EXPECT_TRUE(made) << made.error().message;
     }
     const auto many = co_await failure_of(contexts, "one-more", "python", "1");

@@ -15,6 +15,7 @@ using session::ContextCall;
 using session::Contexts;
 using session::EarlierRuns;
 using session::EndMode;
+using session::ForkRequest;
 using session::RunRequest;
 using session::Runs;
 using session::RunStart;
@@ -25,8 +26,9 @@ using session::ShellLine;
 // Of other backends; of what happens after a restart, when nothing of the fake backend lives; of other programs; and of
 // looks that are minutes apart. tests/faults/test_throws.py comes by all of them.
 bool is_elsewhere(std::string_view point) {
-  constexpr std::string_view elsewhere[] = {"backend.",      "disk.",    "http.",           "judge.", "pool.look",
-                                            "pool.make.int", "pool.rec", "session.recover", "test.",  "volume."};
+  constexpr std::string_view elsewhere[] = {"backend.", "channel.",        "disk.",     "e2b.",
+                                            "http.",    "judge.",          "pool.look", "pool.make.int",
+                                            "pool.rec", "session.recover", "test.",     "volume."};
   return std::ranges::any_of(elsewhere, [&](std::string_view each) { return point.starts_with(each); });
 }
 
@@ -102,8 +104,51 @@ Task<Status> change_network(SessionStore& store) {
   co_return Status{};
 }
 
+Task<Status> keep_files(SessionUse& use, snapshot::Snapshots& snapshots) {
+  snapshot::TakeRequest wanted;
+  wanted.session = use->key().id;
+  CLOCHE_CO_TRY(const auto taken, co_await snapshots.take(tenant(), std::move(wanted), use->lease(), soon()));
+  co_return co_await snapshots.remove(tenant(), taken.id);
+}
+
+Task<Status> fork_session(SessionStore& store) {
+  ForkRequest wanted;
+  wanted.ids = {"s2"};
+  CLOCHE_CO_TRY(const auto forks, co_await store.fork(tenant(), "s1", std::move(wanted), soon()));
+  auto ended = co_await store.end(tenant(), "s2", EndMode::cut, soon());
+  if (!forks[0]) co_return fail(forks[0].error());
+  co_return ended;
+}
+
+// However a step went, the session is live or paused, and says which.
+Task<Status> pause_and_resume(SessionStore& store) {
+  auto paused = co_await guarded("pause", [&] { return store.pause(tenant(), "s1", soon()); });
+  const auto info = store.info(tenant(), "s1");
+  const auto expected = paused ? session::SessionState::paused : session::SessionState::live;
+  EXPECT_TRUE(!info || info->state == expected);
+  auto resumed = co_await guarded("resume", [&] { return store.resume(tenant(), "s1", soon()); });
+  if (!resumed) resumed = co_await guarded("resume", [&] { return store.resume(tenant(), "s1", soon()); });
+  if (!resumed) resumed = co_await store.resume(tenant(), "s1", soon());
+  EXPECT_TRUE(resumed) << resumed.error().message;
+  auto found = store.find(tenant(), "s1");
+  if (!found) co_return fail(std::move(found).error());
+  auto answered = co_await (*found)->lease()->ping(soon());
+  EXPECT_TRUE(answered) << answered.error().message;
+  co_return answered;
+}
+
+// Its time is over at once, whatever the first looks at it make of that.
+Task<Status> expire(SessionStore& store) {
+  const auto past = std::chrono::system_clock::now() - 1s;
+  auto set = co_await guarded("expiry", [&] { return store.set_expiry(tenant(), "s1", past, soon()); });
+  const Deadline patience = Deadline::after(10s);
+  while (store.info(tenant(), "s1") && !patience.passed()) co_await pause_for(1ms);
+  EXPECT_FALSE(patience.passed()) << "the time of the session is over, and it is still there";
+  co_return set ? Status{} : Status(fail(set.error()));
+}
+
 // Comes by every step there is, whatever the answers are.
-Task<> use_everything(pool::Manager& manager, SessionStore& store) {
+Task<> use_everything(pool::Manager& manager, SessionStore& store, snapshot::Snapshots& snapshots) {
   (void)co_await answered("lease", [&] { return use_lease(manager, true); });
   (void)co_await answered("lease that is destroyed", [&] { return use_lease(manager, false); });
   auto used = co_await answered("session", [&] { return store.use(tenant(), "s1", soon()); });
@@ -114,6 +159,13 @@ Task<> use_everything(pool::Manager& manager, SessionStore& store) {
     (void)co_await answered("context", [&] { return run_in_context(use); });
     (void)co_await answered("runs of an earlier process", [&] { return find_runs(use); });
     (void)co_await answered("network", [&] { return change_network(store); });
+    (void)co_await answered("snapshot", [&] { return keep_files(use, snapshots); });
+    (void)co_await answered("fork", [&] { return fork_session(store); });
+  }
+  const auto info = store.info(tenant(), "s1");
+  if (info && info->state == session::SessionState::live) {
+    (void)co_await answered("pause", [&] { return pause_and_resume(store); });
+    (void)co_await answered("expiry", [&] { return expire(store); });
   }
   (void)co_await answered("end", [&] { return store.end(tenant(), "s1", EndMode::cut, soon()); });
 }
@@ -135,7 +187,7 @@ class ThrowingSteps : public WithStore {
       in_store({}, [&](pool::Manager& manager, SessionStore& store) -> Task<> {
         const bool set = faults::set_faults(faults_at(point)).has_value();
         EXPECT_TRUE(set);
-        co_await use_everything(manager, store);
+        co_await use_everything(manager, store, *snapshots_);
         // What looks around once a second has done so.
         if (faults::passes(point) == 0) co_await pause_for(1100ms);
         if (faults::passes(point) == 0) never_passed.push_back(point);
@@ -147,6 +199,12 @@ class ThrowingSteps : public WithStore {
         auto after = co_await use_lease(manager, true);
         EXPECT_TRUE(after) << after.error().message;
         EXPECT_EQ(manager.unremoved().size(), 0u);
+        // One whose removal failed is there to be removed again.
+        if (!point.starts_with("snapshot.remove.")) {
+          const std::size_t before = snapshot_store_->list(std::nullopt).size();
+          co_await eventually("no snapshot is left",
+                              [&] { return before > 0 || snapshot_store_->stored({}).count == 0; });
+        }
       });
       if (HasFailure()) return;
     }

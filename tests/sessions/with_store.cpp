@@ -20,6 +20,12 @@ void WithStore::in_store(StoreSetup setup, std::function<Task<>(pool::Manager&, 
   setup.store.database = (scratch_.path() / "sessions.db").string();
   in_manager(with(setup.profile.value_or(profile(1, 4))), [&](pool::Manager& manager) -> Task<> {
     auth::Quotas quotas(setup.quota, Clocks().steady);
+    setup.snapshots.directory = (scratch_.path() / "snapshots").string();
+    snapshot_store_ = std::make_shared<snapshot::SnapshotStore>(setup.snapshots);
+    EXPECT_TRUE(snapshot_store_->open());
+    snapshot::Snapshots snapshots(snapshot_store_, quotas);
+    snapshots_ = &snapshots;
+    setup.store.snapshots = session::hooks_for(snapshots);
     auto store = SessionStore::open(io_.get_executor(), manager, quotas, setup.store);
     EXPECT_TRUE(store) << store.error().message;
     if (!store) co_return;

@@ -5,6 +5,7 @@
 
 #include "language/language_registry.hpp"
 #include "session/store.hpp"
+#include "snapshot/snapshots.hpp"
 #include "support/pools.hpp"
 
 namespace cloche {
@@ -16,6 +17,7 @@ const LanguageRegistry& languages();
 struct StoreSetup {
   session::StoreOptions store;
   auth::QuotaOptions quota;
+  snapshot::SnapshotOptions snapshots;
   std::optional<Profile> profile;  // of the pool; without one: one sandbox warm, four at the most
 };
 
@@ -24,6 +26,10 @@ class WithStore : public Pools {
   // Starts a manager and a store, runs the body, ends all sessions.
   void in_store(StoreSetup setup, std::function<Task<>(pool::Manager&, session::SessionStore&)> body);
   void in_store(std::function<Task<>(session::SessionStore&)> body);
+
+  // Of the body that runs.
+  std::shared_ptr<snapshot::SnapshotStore> snapshot_store_;
+  snapshot::Snapshots* snapshots_ = nullptr;
 };
 
 }  // namespace cloche

@@ -6,9 +6,12 @@
 #include <cstdlib>
 
 #include "backend/docker/docker_backend.hpp"
+#include "backend/e2b/e2b_backend.hpp"
 #include "backend/oci/oci_backend.hpp"
 #include "core/ids.hpp"
+#include "sandbox/limits.hpp"
 #include "sandbox/testing/fake_backend.hpp"
+#include "support/e2b_server.hpp"
 
 namespace cloche::testing_support {
 
@@ -40,10 +43,11 @@ std::vector<Target> all_targets() {
           {"oci", "runsc", Target::Edition::modern}};
 }
 
-std::vector<Target> all_targets_and_modern_engine() {
+std::vector<Target> all_targets_and_services() {
   std::vector<Target> targets = all_targets();
   targets.push_back({"docker", "runc", Target::Edition::modern});
   targets.push_back({"docker", "runsc", Target::Edition::modern});
+  targets.push_back({"e2b", ""});
   return targets;
 }
 
@@ -57,6 +61,10 @@ std::optional<Lack> lack_of(const Target& target) {
   if (target.is_modern()) return std::nullopt;
   if (target.backend == "docker" && std::getenv("CLOCHE_TEST_DOCKER_HOST") == nullptr) {
     return Lack{"docker", "CLOCHE_TEST_DOCKER_HOST names no engine"};
+  }
+  if (target.is_e2b()) {
+    if (!in_path("crun")) return Lack{"crun", "crun is not installed"};
+    return lack_of_e2b_server();
   }
   if (!in_path(target.runtime)) return Lack{target.runtime, target.runtime + " is not installed"};
   return std::nullopt;
@@ -88,6 +96,17 @@ Result<std::unique_ptr<Backend>> make_backend(const Target& target, Executor exe
     options.pull = PullPolicy::never;
     return create_docker_backend(executor, threads, std::move(options));
   }
+  if (target.is_e2b()) {
+    CLOCHE_TRY(const std::string url, e2b_server_url());
+    E2bSettings settings;
+    settings.api_key = e2b_server_key;
+    settings.domain = "localhost";
+    settings.template_name = "base";
+    settings.api_url = settings.sandbox_url = url;
+    settings.instance = instance;
+    settings.agent_path = std::move(agent);
+    return create_e2b_backend(executor, threads, std::move(settings));
+  }
   OciOptions options;
   options.state_dir = scratch.path() / "state";
   options.run_dir = scratch.path() / "run";
@@ -106,6 +125,7 @@ SandboxSpec spec_for(const Target& target) {
   if (target.backend == "docker") spec.image = "cloche-test/debian";
   if (!target.runtime.empty()) spec.runtime = target.runtime;
   spec.limits.cpus = 1;
+  if (target.is_e2b()) spec.limits = limits_of_image(spec.limits);
   return spec;
 }
 

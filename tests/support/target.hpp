@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "sandbox/backend.hpp"
+#include "support/lack.hpp"
 
 namespace cloche::testing_support {
 
 struct Target {
-  std::string backend;  // fake, oci, docker
+  std::string backend;  // fake, oci, docker, e2b
   std::string runtime;
   enum class Edition { debian, modern };  // modern: what scripts/modern-runtimes has built
   Edition edition = Edition::debian;
@@ -22,6 +23,7 @@ struct Target {
   std::string name() const { return backend + (is_modern() ? "_modern" : "") + (runtime.empty() ? "" : "_" + runtime); }
   bool is_modern() const { return edition == Edition::modern; }
   bool is_fake() const { return backend == "fake"; }
+  bool is_e2b() const { return backend == "e2b"; }
   bool is_gvisor() const { return runtime == "runsc"; }
 };
 
@@ -29,14 +31,10 @@ std::ostream& operator<<(std::ostream& out, const Target& target);
 
 // fake, oci with crun, runc and runsc, docker with runc and runsc, oci with a modern runsc.
 std::vector<Target> all_targets();
-// These, and a modern engine with runc and runsc.
-std::vector<Target> all_targets_and_modern_engine();
+// These, a modern engine with runc and runsc, and a service of ours that speaks E2B's API.
+std::vector<Target> all_targets_and_services();
 
 // The thing that is missing for it on this host, and why; nullopt when it can be tested.
-struct Lack {
-  std::string thing;
-  std::string why;
-};
 std::optional<Lack> lack_of(const Target& target);
 
 // Directories of a test's own, gone with the object.

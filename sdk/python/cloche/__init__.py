@@ -12,10 +12,10 @@ from .artifact import Artifact
 from .client import Client
 from .errors import (SandboxArgumentError, SandboxError, SandboxLostError, SandboxNotFoundError, SandboxPermissionError,
                      SandboxResourceError, SandboxTimeoutError, SandboxUnavailableError)
-from .file_results import Binary, Copied, Edited, Entry, FileStat, Match, Matches, Paths, Text
+from .file_results import Binary, Copied, Edited, Entry, FileChange, FileStat, Match, Matches, Paths, Text
 from .lease import Lease
-from .results import (CompileResult, ContextError, ContextInfo, EgressEvent, Event, Output, ProgramError, Readiness,
-                      Result, RunInfo, SessionInfo, VolumeInfo)
+from .results import (CompileResult, ContextError, ContextInfo, EgressEvent, Event, Fork, Output, ProgramError,
+                      Readiness, ResourceUse, Result, RunInfo, SessionInfo, SnapshotInfo, VolumeInfo)
 from .run import Run
 from .runner_results import AppResponse, Case, CaseResult, CommandResult, LeaseFile
 from .sandbox import Sandbox
@@ -28,9 +28,10 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AppResponse", "Artifact", "Binary", "Case", "CaseResult", "Client", "CommandResult", "CompileResult",
-    "ContextError", "ContextInfo", "Copied", "Edited", "EgressEvent", "Entry", "Event", "FileStat", "Lease",
-    "LeaseFile", "Match", "Matches", "Output", "Paths", "ProgramError", "Readiness", "Result", "Run", "RunInfo",
-    "Sandbox", "SandboxArgumentError", "SandboxError", "SandboxLostError", "SandboxNotFoundError",
+    "ContextError", "ContextInfo", "Copied", "Edited", "EgressEvent", "Entry", "Event", "FileChange", "FileStat",
+    "Fork", "Lease", "LeaseFile", "Match", "Matches", "Output", "Paths", "ProgramError", "Readiness", "ResourceUse",
+    "Result", "Run", "RunInfo", "Sandbox", "SandboxArgumentError", "SandboxError", "SandboxLostError",
+    "SandboxNotFoundError",
     "SandboxPermissionError", "SandboxResourceError", "SandboxTimeoutError", "SandboxUnavailableError", "Server",
-    "SessionInfo", "start", "Stream", "Terminal", "TerminalExit", "Text", "Unpacked", "VolumeInfo",
+    "SessionInfo", "SnapshotInfo", "start", "Stream", "Terminal", "TerminalExit", "Text", "Unpacked", "VolumeInfo",
 ]

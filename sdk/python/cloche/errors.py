@@ -65,6 +65,7 @@ _BY_CODE: dict[str, type[SandboxError]] = {
     "unsupported_media_type": SandboxArgumentError,
     "sandbox_lost": SandboxLostError,
     "session_ending": SandboxLostError,
+    "session_paused": SandboxUnavailableError,
     "unavailable": SandboxUnavailableError,
     "unsupported": SandboxUnavailableError,
     "bad_gateway": SandboxUnavailableError,

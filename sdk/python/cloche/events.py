@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Iterator, Optional
 
 from .errors import SandboxUnavailableError, error_for
+from .file_results import FileChange
 from .results import ArtifactMaker, EgressEvent, Event, Result, bytes_in
 
 LONGEST_LINE = 64 << 20
@@ -61,6 +62,14 @@ def egress_event_of(raw: RawEvent) -> EgressEvent:
     if raw.name == "error":
         raise error_for(told.get("message", ""), code=told.get("code"))
     return EgressEvent.from_json(told)
+
+
+def file_changes_of(raw: RawEvent) -> list[FileChange]:
+    """Interpret an event of a watched directory. Raises the error that the service reports."""
+    told = json.loads(raw.data)
+    if raw.name == "error":
+        raise error_for(told.get("message", ""), code=told.get("code"))
+    return [FileChange(each["type"], each["path"]) for each in told.get("changes", [])]
 
 
 class RunFollower:

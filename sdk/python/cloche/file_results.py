@@ -140,3 +140,13 @@ class Copied:
 
     files: int
     bytes: int
+
+
+@dataclass(frozen=True)
+class FileChange:
+    """What happened to a file below a watched directory. `type` is created, written, removed, renamed (the old name),
+    mode_changed, or overflow: events were lost, or parts of the tree are not watched.
+    """
+
+    type: str
+    path: str

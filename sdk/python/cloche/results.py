@@ -189,7 +189,9 @@ class Output:
 
 @dataclass(frozen=True)
 class SessionInfo:
-    """A session. `state` is `live`, `lost` or another state of the service; times are UTC, as text."""
+    """A session. `state` is `live`, `paused`, `lost` or another state of the service; times are UTC, as text. At the
+    time `expires` it is ended or paused, as `on_timeout` says.
+    """
 
     tenant_id: str
     session_id: str
@@ -202,12 +204,32 @@ class SessionInfo:
     lost_because: Optional[str] = None
     network: Mapping[str, Any] = field(default_factory=dict)
     volumes: Sequence[Mapping[str, Any]] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    expires: Optional[str] = None
+    on_timeout: str = "end"
 
     @classmethod
     def from_json(cls, told: Json) -> "SessionInfo":
         return cls(told["tenant_id"], told["session_id"], told["profile"], told["state"], told["created"],
                    told["last_used"], told["idle_timeout"], told["calls"], told.get("lost_because"),
-                   told.get("network", {}), tuple(told.get("volumes", ())))
+                   told.get("network", {}), tuple(told.get("volumes", ())), told.get("metadata", {}),
+                   told.get("expires"), told.get("on_timeout", "end"))
+
+
+@dataclass(frozen=True)
+class ResourceUse:
+    """What the sandbox of a session uses. `cpu_time` is in seconds since the sandbox was created; `memory` (without the
+    page cache) and `cache` (the page cache) are in bytes. `limits` has `memory`, `cpus` and `pids`.
+    """
+
+    cpu_time: float
+    memory: int
+    cache: int
+    limits: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, told: Json) -> "ResourceUse":
+        return cls(told["cpu_time"], told["memory"], told["cache"], told.get("limits", {}))
 
 
 @dataclass(frozen=True)
@@ -228,6 +250,43 @@ class VolumeInfo:
     def from_json(cls, told: Json) -> "VolumeInfo":
         return cls(told["tenant_id"], told["name"], told["size"], told["allocated"], told["created"], told["readers"],
                    told["writers"])
+
+
+@dataclass(frozen=True)
+class SnapshotInfo:
+    """A snapshot: the files of a session's work directory and home directory at a moment. `size` is the size of the
+    files, in bytes. `kept` says what it contains: `files`, and so neither programs nor memory.
+    """
+
+    id: str
+    tenant_id: str
+    name: Optional[str]
+    session_id: str
+    profile: str
+    created: str
+    files: int
+    size: int
+    kept: str
+
+    @classmethod
+    def from_json(cls, told: Json) -> "SnapshotInfo":
+        return cls(told["id"], told["tenant_id"], told.get("name"), told["session_id"], told["profile"],
+                   told["created"], told["files"], told["size"], told["kept"])
+
+
+@dataclass(frozen=True)
+class Fork:
+    """One session of a fork: `session`, or the `code` and the `message` of the error that it was not made for."""
+
+    session: Optional[SessionInfo]
+    code: Optional[str] = None
+    message: Optional[str] = None
+
+    @classmethod
+    def from_json(cls, told: Json) -> "Fork":
+        if "session" in told:
+            return cls(SessionInfo.from_json(told["session"]))
+        return cls(None, told["error"]["code"], told["error"]["message"])
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 import pathlib
 import secrets as random
 import threading
-from typing import Any, Dict, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Union
 
 from .archive import AnyPath, Unpacked
 from .client import Client
 from .errors import SandboxError, SandboxNotFoundError
-from .file_results import Binary, Copied, Edited, FileStat, Matches, Paths, Text
-from .results import EgressEvent, Result, SessionInfo
+from .file_results import Binary, Copied, Edited, FileChange, FileStat, Matches, Paths, Text
+from .results import EgressEvent, ResourceUse, Result, SessionInfo
 from .run import Run
 from .session_calls import Content, Network, Volume
 from .stream import Stream
@@ -33,14 +33,17 @@ class Sandbox:
                  profile: Optional[str] = None, env: Optional[Mapping[str, str]] = None,
                  secrets: Optional[Sequence[str]] = None, limits: Optional[Mapping[str, Any]] = None,
                  idle_timeout: Optional[float] = None, network: Optional[Network] = None,
-                 volumes: Optional[Sequence[Volume]] = None, keep: bool = False) -> None:
+                 volumes: Optional[Sequence[Volume]] = None, snapshot: Optional[str] = None,
+                 metadata: Optional[Mapping[str, str]] = None, timeout: Optional[float] = None,
+                 on_timeout: Optional[str] = None, keep: bool = False) -> None:
         self._owns_client = client is None
         self.client = client or Client()
         self.session_id = session_id or "py-" + random.token_hex(12)
         self.keep = keep
         self._options: Dict[str, Any] = {"profile": profile, "env": env, "secrets": secrets, "limits": limits,
                                          "idle_timeout": idle_timeout, "network": network,
-                                         "volumes": volumes}
+                                         "volumes": volumes, "snapshot": snapshot, "metadata": metadata,
+                                         "timeout": timeout, "on_timeout": on_timeout}
         self._must_create = session_id is None or any(value is not None for value in self._options.values())
         self._used = False
         self._making = threading.Lock()
@@ -114,6 +117,10 @@ class Sandbox:
     def edit(self, path: str, old: Content, new: Content, **options: Any) -> Edited:
         return self._ready().edit(path, old, new, session_id=self.session_id, **options)
 
+    def watch(self, path: str = ".", recursive: bool = False) -> Iterator[FileChange]:
+        """Watch a directory; see `Client.watch`."""
+        return self._ready().watch(path, session_id=self.session_id, recursive=recursive)
+
     def copy_in(self, files: Union[Mapping[str, Content], AnyPath], to: str = ".") -> Copied:
         return self._ready().copy_in(files, to, session_id=self.session_id)
 
@@ -136,6 +143,22 @@ class Sandbox:
     def set_network(self, network: Optional[Network]) -> SessionInfo:
         """Change what programs can reach; see `Client.set_network`."""
         return self._ready().set_network(self.session_id, network)
+
+    def pause(self) -> SessionInfo:
+        """Stop all programs until `resume()`; see `Client.pause`."""
+        return self._ready().pause(self.session_id)
+
+    def resume(self, timeout: Optional[float] = None) -> SessionInfo:
+        """Continue after `pause()`; see `Client.resume`."""
+        return self._ready().resume(self.session_id, timeout)
+
+    def set_timeout(self, timeout: Optional[float]) -> SessionInfo:
+        """Change when the session expires; see `Client.set_timeout`."""
+        return self._ready().set_timeout(self.session_id, timeout)
+
+    def resource_use(self) -> ResourceUse:
+        """Measure what the sandbox uses."""
+        return self._ready().resource_use(self.session_id)
 
     def egress_events(self, after: int = 0) -> list[EgressEvent]:
         """List the connections of programs to the outside; see `Client.egress_events`."""

@@ -9,7 +9,7 @@ from .call import Answer, Call
 from .errors import SandboxArgumentError, SandboxResourceError
 from .results import Readiness
 from .runner_results import AppResponse, Case, CaseResult, CommandResult, LeaseFile
-from .session_calls import Content, quoted, without_none
+from .session_calls import Content, Network, quoted, without_none
 
 #: A case is a `Case`, its input as text, or its input as lines.
 AnyCase = Union[Case, str, Sequence[str]]
@@ -59,7 +59,7 @@ def _case_of(case: AnyCase) -> Case:
 def run_code(language: str, code: Optional[str], files: Optional[Mapping[str, str]],
              cases: Optional[Iterable[AnyCase]], command: Optional[str],
              assets: Union[None, Mapping[str, Content], Iterable[Mapping[str, Any]]],
-             deadline: Optional[float]) -> Call[list[CaseResult]]:
+             network: Optional[Network], deadline: Optional[float]) -> Call[list[CaseResult]]:
     wanted = [Case()] if cases is None else [_case_of(each) for each in cases]
 
     def read(answer: Answer) -> list[CaseResult]:
@@ -69,13 +69,13 @@ def run_code(language: str, code: Optional[str], files: Optional[Mapping[str, st
         return [CaseResult.from_json(each, None) for each in told]
     body = without_none({"language": language, "submission_files": submission(language, code, files),
                          "program_command": command, "test_cases": [case.lines() for case in wanted],
-                         "assets": asset_list(assets) or None})
+                         "assets": asset_list(assets) or None, "network": network})
     return Call("POST", "/api/v1/execute", read, json=body, timeout=deadline, work_time=60 + 60 * len(wanted))
 
 
 # Leases
 
-def lend(language: str) -> Call[tuple[str, str]]:
+def lend(language: str, network: Optional[Network] = None) -> Call[tuple[str, str]]:
     """The id of the lease, and the name of the sandbox."""
     def read(answer: Answer) -> tuple[str, str]:
         if answer.status == 400:
@@ -83,7 +83,8 @@ def lend(language: str) -> Call[tuple[str, str]]:
                                        request_id=answer.headers.get("x-request-id"))
         lent = answer.json()
         return str(lent["sandbox_id"]), str(lent.get("name") or lent["sandbox_id"])
-    return Call("POST", f"/sandboxes/{quoted(language)}", read, good=(200, 400), work_time=60)
+    body = None if network is None else {"network": network}
+    return Call("POST", f"/sandboxes/{quoted(language)}", read, json=body, good=(200, 400), work_time=60)
 
 
 def _lease_call(lease_id: str, verb: str, body: Mapping[str, Any], read: Any, work_time: float = 0.0) -> Call[Any]:

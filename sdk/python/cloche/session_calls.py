@@ -3,12 +3,13 @@ from __future__ import annotations
 
 import base64
 import urllib.parse
-from typing import Any, Callable, Iterable, Mapping, Optional, Union
+from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, Union
 
 from .call import Answer, Call
 from .errors import SandboxArgumentError
 from .file_results import Binary, Copied, Edited, FileStat, Matches, Paths, Text
-from .results import ArtifactMaker, ContextInfo, EgressEvent, Output, Result, RunInfo, SessionInfo, VolumeInfo
+from .results import (ArtifactMaker, ContextInfo, EgressEvent, Fork, Output, ResourceUse, Result, RunInfo, SessionInfo,
+                      SnapshotInfo, VolumeInfo)
 
 #: What a file is given as: its text, or its bytes.
 Content = Union[str, bytes, bytearray, memoryview]
@@ -87,9 +88,11 @@ class SessionCalls:
     def _info(self, answer: Answer) -> SessionInfo:
         return SessionInfo.from_json(answer.json())
 
-    def sessions(self, tenant: Optional[str]) -> Call[list[SessionInfo]]:
-        tenant = tenant or self.tenant
-        query = "?" + urllib.parse.urlencode({"tenant_id": tenant}) if tenant else ""
+    def sessions(self, tenant: Optional[str], state: Optional[str] = None,
+                 metadata: Optional[Mapping[str, str]] = None) -> Call[list[SessionInfo]]:
+        asked = without_none({"tenant_id": tenant or self.tenant, "state": state})
+        asked.update({"metadata." + key: value for key, value in (metadata or {}).items()})
+        query = "?" + urllib.parse.urlencode(asked) if asked else ""
         return Call("GET", "/sessions" + query,
                     lambda answer: [SessionInfo.from_json(each) for each in answer.json()["sessions"]])
 
@@ -102,7 +105,8 @@ class SessionCalls:
             return self._info(answer)
         if options.get("volumes") is not None:
             options["volumes"] = [{"name": each} if isinstance(each, str) else each for each in options["volumes"]]
-        return Call("POST", "/sessions", read, json=self._body(session_id, options), work_time=60)
+        work_time = 600 if options.get("snapshot") else 60
+        return Call("POST", "/sessions", read, json=self._body(session_id, options), work_time=work_time)
 
     def end_session(self, session_id: str, mode: str) -> Call[None]:
         return Call("DELETE", self.path(session_id, "?" + urllib.parse.urlencode({"mode": mode})), lambda _: None,
@@ -110,6 +114,19 @@ class SessionCalls:
 
     def set_network(self, session_id: str, network: Optional[Network]) -> Call[SessionInfo]:
         return Call("PUT", self.path(session_id, "/network"), self._info, json={"network": network}, work_time=60)
+
+    def pause(self, session_id: str) -> Call[SessionInfo]:
+        return Call("POST", self.path(session_id, "/pause"), self._info, work_time=60)
+
+    def resume(self, session_id: str, timeout: Optional[float]) -> Call[SessionInfo]:
+        return Call("POST", self.path(session_id, "/resume"), self._info, json=without_none({"timeout": timeout}),
+                    work_time=60)
+
+    def set_timeout(self, session_id: str, timeout: Optional[float]) -> Call[SessionInfo]:
+        return Call("PUT", self.path(session_id, "/timeout"), self._info, json={"timeout": timeout}, work_time=60)
+
+    def resource_use(self, session_id: str) -> Call[ResourceUse]:
+        return Call("GET", self.path(session_id, "/metrics"), lambda answer: ResourceUse.from_json(answer.json()))
 
     def egress_events(self, session_id: str, after: int) -> Call[list[EgressEvent]]:
         query = urllib.parse.urlencode({"after": after})
@@ -144,6 +161,35 @@ class SessionCalls:
 
     def delete_volume(self, name: str) -> Call[None]:
         return Call("DELETE", self._volume_path(name), lambda _: None, work_time=60)
+
+    # Snapshots
+
+    def _snapshot_query(self, tenant: Optional[str], **filters: Optional[str]) -> str:
+        fields = without_none({"tenant_id": tenant or self.tenant, **filters})
+        return "?" + urllib.parse.urlencode(fields) if fields else ""
+
+    def take_snapshot(self, session_id: str, name: Optional[str]) -> Call[SnapshotInfo]:
+        return Call("POST", self.path(session_id, "/snapshots"),
+                    lambda answer: SnapshotInfo.from_json(answer.json()), json=without_none({"name": name}),
+                    work_time=600)
+
+    def snapshots(self, tenant: Optional[str], session_id: Optional[str]) -> Call[list[SnapshotInfo]]:
+        return Call("GET", "/snapshots" + self._snapshot_query(tenant, session_id=session_id),
+                    lambda answer: [SnapshotInfo.from_json(each) for each in answer.json()["snapshots"]])
+
+    def snapshot(self, snapshot: str) -> Call[SnapshotInfo]:
+        path = f"/snapshots/{quoted(check_text(snapshot, 'snapshot'))}{self._snapshot_query(None)}"
+        return Call("GET", path, lambda answer: SnapshotInfo.from_json(answer.json()))
+
+    def delete_snapshot(self, snapshot: str) -> Call[None]:
+        path = f"/snapshots/{quoted(check_text(snapshot, 'snapshot'))}{self._snapshot_query(None)}"
+        return Call("DELETE", path, lambda _: None, work_time=60)
+
+    def fork(self, session_id: str, count: Optional[int], ids: Optional[Sequence[str]]) -> Call[list[Fork]]:
+        body = without_none({"count": count, "ids": None if ids is None else list(ids)})
+        return Call("POST", self.path(session_id, "/fork"),
+                    lambda answer: [Fork.from_json(each) for each in answer.json()["forks"]], json=body,
+                    work_time=1200)
 
     # Runs
 
@@ -285,6 +331,10 @@ class SessionCalls:
         """The response is streamed."""
         return Call("GET", self.path(session_id, "/copy?" + urllib.parse.urlencode({"path": path})), lambda _: None,
                     headers={"Accept": "application/x-tar"}, work_time=240)
+
+    def watch(self, session_id: str, path: str, recursive: bool) -> Call[None]:
+        query = urllib.parse.urlencode({"path": path, "recursive": "true" if recursive else "false"})
+        return Call("GET", self.path(session_id, "/watch?" + query), lambda _: None)
 
     def file(self, session_id: str, path: str) -> Call[bytes]:
         """The bytes of a file, in one piece or streamed."""

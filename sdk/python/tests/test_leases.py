@@ -84,10 +84,10 @@ def test_program_of_several_files_with_a_command_and_assets(client):
 
 def test_service_says_how_it_is(client):
     assert client.health() is True
-    assert set(client.stats()) == {"python", "session"}
+    assert set(client.stats()) == {"base", "python", "session"}
     assert isinstance(client.ready().lacks, dict)
     assert "# HELP" in client.metrics()
-    assert [each["name"] for each in client.access()["profiles"]] == ["python", "session"]
+    assert [each["name"] for each in client.access()["profiles"]] == ["base", "python", "session"]
 
 
 def test_the_same_on_asyncio(server):

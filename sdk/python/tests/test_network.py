@@ -63,3 +63,26 @@ def test_the_same_on_asyncio(server):
                 break
             assert (await sandbox.set_network("none")).network == {"mode": "none"}
     run_async(body())
+
+
+def test_runs_without_a_session_of_their_own_choose_a_network(server):
+    network = {"allow": ["allowed.example"]}
+    with server.client() as client:
+        assert client.execute(FETCH, session_id="by-run", network=network).stdout == "403\n"
+        assert client.bash("echo again", session_id="by-run", network=network).stdout == "again\n"
+        with pytest.raises(cloche.SandboxError, match="has another network") as refused:
+            client.bash("true", session_id="by-run", network="none")
+        assert refused.value.status == 409
+        client.end_session("by-run")
+        assert [each.stdout for each in client.run_code("python", FETCH, network=network)] == ["403\n"]
+        with pytest.raises(cloche.SandboxNotFoundError, match="no such rule set"):
+            client.run_code("python", FETCH, network={"rules": ["missing"]})
+        with client.lease("python", network=network) as lease:
+            assert "3128" in lease.run("sh -c 'echo $HTTP_PROXY'").stdout
+
+    async def body():
+        async with aio.Client(server.url, "") as asynchronous:
+            assert [each.stdout for each in await asynchronous.run_code("python", FETCH, network=network)] == ["403\n"]
+            async with asynchronous.lease("python", network=network) as lent:
+                assert "3128" in (await lent.run("sh -c 'echo $HTTP_PROXY'")).stdout
+    run_async(body())

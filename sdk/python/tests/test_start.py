@@ -190,7 +190,8 @@ def test_options_are_the_configuration():
 def test_configuration_file_is_used(tmp_path):
     need_backend("oci", "start")
     config = tmp_path / "cloche.yml"
-    config.write_text("profiles: {only: {runtime: crun, pool: {pool_size: 0}}}\nsessions: {profile: only}\n")
+    config.write_text("profiles: {only: {runtime: crun, pool: {pool_size: 0}}}\nsessions: {profile: only}\n"
+                      "dialects: {e2b: {enabled: false}}\n")
     config.chmod(0o600)
     with cloche.start(config=config) as server, server.client() as client:
         assert set(client.stats()) == {"only"}

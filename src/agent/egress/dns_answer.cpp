@@ -9,7 +9,7 @@ namespace cloche::agent {
 namespace {
 
 constexpr std::size_t header_size = 12;
-constexpr std::size_t longest_label = 63;
+constexpr std::size_t longest_dns_label = 63;
 constexpr std::size_t longest_name = 253;  // as text
 constexpr std::uint16_t type_a = 1;
 constexpr std::uint16_t class_internet = 1;
@@ -57,7 +57,7 @@ std::optional<Question> parse_question(std::string_view bytes) {
     const auto length = static_cast<unsigned char>(bytes[at]);
     ++at;
     if (length == 0) break;
-    if (length > longest_label || bytes.size() - at < length) return std::nullopt;
+    if (length > longest_dns_label || bytes.size() - at < length) return std::nullopt;
     if (!question.name.empty()) question.name += '.';
     for (const char c : bytes.substr(at, length)) {
       const char lower = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;

@@ -1,9 +1,24 @@
 #include "agent/egress/egress.hpp"
 
+#include <sys/socket.h>
+
+#include <array>
+
 #include "agent/egress/meant_destination.hpp"
 #include "agent/link/socket_relay.hpp"
 
 namespace cloche::agent {
+
+namespace {
+
+// What the program has sent by now: the server need not ask for it.
+std::string take_first_bytes(int socket) {
+  std::array<char, wire::max_egress_first> bytes;
+  const ssize_t n = ::recv(socket, bytes.data(), bytes.size(), MSG_DONTWAIT);
+  return n > 0 ? std::string(bytes.data(), static_cast<std::size_t>(n)) : std::string();
+}
+
+}  // namespace
 
 // Says what was accepted. All of it ends with this stream.
 class Egress::OfferStream final : public Stream {
@@ -80,6 +95,7 @@ Result<std::unique_ptr<Stream>> Egress::open(ServerLink& link, wire::StreamId id
     return fail(ErrorCode::invalid_argument, "invalid port " + std::to_string(request.proxy_port));
   auto stream = std::make_unique<OfferStream>(link, id, *this);  // closes what was opened if a step fails
   CLOCHE_CHECK(listen(request));
+  with_first_ = request.with_first;
   stream->send(wire::EgressListening{});
   return stream;
 }
@@ -131,6 +147,7 @@ void Egress::offer(UniqueFd socket, std::string host, std::uint16_t port) {
   offered.id = ++last_id_;
   offered.host = std::move(host);
   offered.port = port;
+  if (with_first_) offered.first = take_first_bytes(socket.get());
   pending_.emplace(offered.id, std::move(socket));
   offers_->send(offered);
 }

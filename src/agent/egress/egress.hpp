@@ -46,6 +46,7 @@ class Egress {
 
   Loop& loop_;
   OfferStream* offers_ = nullptr;
+  bool with_first_ = false;  // the server wants the first bytes with the offer
   std::uint64_t last_id_ = 0;
   std::map<std::uint64_t, UniqueFd> pending_;
   std::set<ConnectionStream*> taken_;

@@ -185,6 +185,64 @@ TEST_F(EgressTest, ConnectionThatIsNotOffered_IsNotFound) {
   EXPECT_EQ(hear_close(take(id)), wire::CloseReason::not_found);
 }
 
+TEST_F(EgressTest, BytesOfAProgram_ComeInFramesWithinTheCredit) {
+  listening();
+  const UniqueFd client = connected_to(port());
+  const auto stream = take(hear_offer());
+  std::string sent(wire::initial_credit + 100'000, '\0');
+  for (std::size_t i = 0; i < sent.size(); ++i) sent[i] = static_cast<char>(i * 31 >> 3);
+  std::thread program([&] {
+    std::string_view rest = sent;
+    while (!rest.empty()) rest.remove_prefix(static_cast<std::size_t>(::write(client.get(), rest.data(), rest.size())));
+    ::shutdown(client.get(), SHUT_WR);
+  });
+  std::string received;
+  while (received.size() < wire::initial_credit) {
+    const Said said = hear();
+    ASSERT_EQ(said.type, wire::FrameType::data);
+    EXPECT_EQ(said.stream, stream);
+    received += said.payload;
+  }
+  EXPECT_EQ(received.size(), wire::initial_credit);
+  expect_silence();
+  say({.type = wire::FrameType::credit,
+       .lane = wire::lane::out,
+       .stream = stream,
+       .payload = wire::encode(wire::Credit{wire::initial_credit})});
+  Said said = hear();
+  for (; said.type == wire::FrameType::data; said = hear()) received += said.payload;
+  EXPECT_EQ(said.type, wire::FrameType::eof);
+  EXPECT_TRUE(received == sent);
+  program.join();
+}
+
+TEST_F(EgressTest, FirstBytes_ComeWithTheOfferOnlyIfTheyAreAskedFor) {
+  for (const bool asked : {false, true}) {
+    wire::EgressRequest request;
+    request.proxy_port = port();
+    request.with_first = asked;
+    const auto listener = open(wire::encode(request));
+    EXPECT_TRUE(wire::decode<wire::EgressListening>(hear().payload));
+    const UniqueFd client = connected_to(port());
+    EXPECT_EQ(::send(client.get(), "hello", 5, 0), 5);
+    const auto offer = wire::decode<wire::EgressOffer>(hear().payload);
+    ASSERT_TRUE(offer);
+    if (!asked) {
+      EXPECT_EQ(offer->first, "");
+    }
+    EXPECT_EQ(::send(client.get(), " again", 6, 0), 6);
+    ::shutdown(client.get(), SHUT_WR);
+    const auto stream = take(offer->id);
+    std::string all = offer->first;
+    for (Said said = hear(); said.type == wire::FrameType::data; said = hear()) all += said.payload;
+    EXPECT_EQ(all, "hello again");
+    say({.type = wire::FrameType::cancel, .stream = stream});
+    hear_close(stream);
+    say({.type = wire::FrameType::cancel, .stream = listener});
+    EXPECT_EQ(hear_close(listener), wire::CloseReason::none);
+  }
+}
+
 TEST_F(EgressTest, PortThatCannotBe_IsInvalid) {
   EXPECT_EQ(hear_close(open_egress(0)), wire::CloseReason::invalid_argument);
   EXPECT_EQ(hear_close(open_egress(65536)), wire::CloseReason::invalid_argument);

@@ -53,14 +53,14 @@ class _Figures:
             return path
 
 
-class _PyplotFinder:
-    """Notices the import of matplotlib.pyplot by any module, and calls `notify` before the import returns."""
+class _ImportListener:
+    """Notices the import of a module by any other, and calls `notify` before the import returns."""
 
-    def __init__(self, notify):
-        self.notify = notify
+    def __init__(self, module, notify):
+        self.module, self.notify = module, notify
 
     def find_spec(self, name, path=None, target=None):
-        if name != "matplotlib.pyplot":
+        if name != self.module:
             return None
         for finder in sys.meta_path:
             find = getattr(finder, "find_spec", None) if finder is not self else None

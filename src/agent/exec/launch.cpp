@@ -29,14 +29,6 @@ namespace {
   ::_exit(127);
 }
 
-// The kernel's out-of-memory killer takes the program before the agent.
-void offer_to_oom_killer() {
-  const int fd = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-  if (fd < 0) return;
-  [[maybe_unused]] const ssize_t n = ::write(fd, "1000", 4);
-  ::close(fd);
-}
-
 std::vector<char*> pointers_to(const std::vector<std::string>& strings) {
   std::vector<char*> pointers;
   pointers.reserve(strings.size() + 1);
@@ -50,34 +42,6 @@ std::string_view path_of(const std::vector<std::string>& env) {
     if (entry.starts_with("PATH=")) return std::string_view(entry).substr(5);
   }
   return "/usr/local/bin:/usr/bin:/bin";
-}
-
-// Like execvpe, with the program's own PATH; the most specific error of all attempts is kept.
-int exec_searching(const wire::ExecRequest& request) {
-  const auto argv = pointers_to(request.argv);
-  const auto env = pointers_to(request.env);
-  const std::string& name = request.argv.front();
-  if (name.find('/') != std::string::npos) {
-    ::execve(name.c_str(), argv.data(), env.data());
-    return errno;
-  }
-  int error = ENOENT;
-  std::string_view path = path_of(request.env);
-  while (!name.empty()) {
-    const auto colon = path.find(':');
-    std::string candidate(path.substr(0, colon));
-    if (candidate.empty()) candidate = ".";
-    candidate.append("/").append(name);
-    ::execve(candidate.c_str(), argv.data(), env.data());
-    // A directory that may not be searched holds nothing for this user, as for a shell.
-    const int failure = errno;
-    const bool is_missing =
-        failure == ENOENT || failure == ENOTDIR || (failure == EACCES && ::access(candidate.c_str(), F_OK) != 0);
-    if (!is_missing) error = failure;
-    if (colon == path.npos) break;
-    path.remove_prefix(colon + 1);
-  }
-  return error;
 }
 
 // The same descriptor under a number that no program's own has.
@@ -94,6 +58,42 @@ bool connect(const ProgramFds& given) {
 }
 
 }  // namespace
+
+void offer_to_oom_killer() {
+  const int fd = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  [[maybe_unused]] const ssize_t n = ::write(fd, "1000", 4);
+  ::close(fd);
+}
+
+bool give_descriptors(int in, int out, int err) { return connect({.in = in, .out = out, .err = err}); }
+
+int exec_searching(const std::string& name, const std::vector<std::string>& arguments,
+                   const std::vector<std::string>& variables) {
+  const auto argv = pointers_to(arguments);
+  const auto env = pointers_to(variables);
+  if (name.find('/') != std::string::npos) {
+    ::execve(name.c_str(), argv.data(), env.data());
+    return errno;
+  }
+  int error = ENOENT;
+  std::string_view path = path_of(variables);
+  while (!name.empty()) {
+    const auto colon = path.find(':');
+    std::string candidate(path.substr(0, colon));
+    if (candidate.empty()) candidate = ".";
+    candidate.append("/").append(name);
+    ::execve(candidate.c_str(), argv.data(), env.data());
+    // A directory that may not be searched holds nothing for this user, as for a shell.
+    const int failure = errno;
+    const bool is_missing =
+        failure == ENOENT || failure == ENOTDIR || (failure == EACCES && ::access(candidate.c_str(), F_OK) != 0);
+    if (!is_missing) error = failure;
+    if (colon == path.npos) break;
+    path.remove_prefix(colon + 1);
+  }
+  return error;
+}
 
 void become_program(const wire::ExecRequest& request, const ProgramFds& fds, int report) {
   ::setsid();
@@ -115,7 +115,7 @@ void become_program(const wire::ExecRequest& request, const ProgramFds& fds, int
     report_failure(report, "enter the work directory", errno);
 
   reset_all_signals();
-  const int error = exec_searching(request);
+  const int error = exec_searching(request.argv.front(), request.argv, request.env);
   report_failure(report, ("execute " + request.argv.front()).c_str(), error);
 }
 

@@ -28,6 +28,14 @@ constexpr const char* event_fd_variable = "CLOCHE_EVENT_FD";
 // close-on-exec pipe) and exits.
 [[noreturn]] void become_program(const wire::ExecRequest& request, const ProgramFds& fds, int report);
 
+// Steps of it. They change the calling process, which is about to execute another program.
+// The kernel's out-of-memory killer takes the program before the agent.
+void offer_to_oom_killer();
+// These become 0, 1 and 2; all others end at exec.
+bool give_descriptors(int in, int out, int err);
+// Like execvpe, with the PATH of `env`; returns the most specific error of all attempts.
+int exec_searching(const std::string& name, const std::vector<std::string>& argv, const std::vector<std::string>& env);
+
 struct LaunchFailure {
   int error = 0;
   char step[60] = {};

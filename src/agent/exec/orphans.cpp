@@ -64,7 +64,11 @@ Owner owner_of(pid_t pid) {
   owner.is_user = uid != std::string::npos && static_cast<uid_t>(std::atol(status.c_str() + uid + 5)) != agent_uid;
   if (const auto groups = status.rfind("\nGroups:"); groups != std::string::npos) {
     std::istringstream numbers(status.substr(groups + 8, status.find('\n', groups + 1) - groups - 8));
-    for (gid_t group = 0; numbers >> group;) owner.has_living_mark |= living_marks().contains(group);
+    for (gid_t group = 0; numbers >> group;) {
+      // In a sandbox with root, a program can have the agent's uid; none of our own processes has a mark.
+      owner.is_user |= group >= first_mark && group <= last_mark;
+      owner.has_living_mark |= living_marks().contains(group);
+    }
   }
   return owner;
 }
@@ -147,7 +151,10 @@ void end_orphans(OrphanMark mark, uid_t uid) {
   mark = OrphanMark();
   std::set<pid_t> known;
   const bool is_crowd = std::ranges::count(read_process_table(), ::getpid(), &ProcessRow::parent) > crowd;
-  const auto kill_some = [&](bool is_calm) { return is_calm ? kill_strays(known) : kill_hoppers(uid, known); };
+  // A signal to all of root's would hit our own.
+  const auto kill_some = [&](bool is_calm) {
+    return is_calm || uid == agent_uid ? kill_strays(known) : kill_hoppers(uid, known);
+  };
   if (!kill_some(!is_crowd)) return;
   const auto deadline = std::chrono::steady_clock::now() + orphan_timeout;
   // A look can miss what hops: one that finds nothing is not enough.

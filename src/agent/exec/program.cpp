@@ -2,12 +2,17 @@
 
 #include <fcntl.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "agent/exec/oom_counter.hpp"
 #include "agent/exec/start_file.hpp"
 #include "agent/identity.hpp"
 #include "agent/link/descriptors.hpp"
+#include "agent/reset/process_table.hpp"
 
 namespace cloche::agent {
 
@@ -23,11 +28,18 @@ Status validate(const wire::ExecRequest& request) {
   if (request.file && has_nul(request.file->path))
     return fail(ErrorCode::invalid_argument, "the file's path contains a NUL byte");
   if (has_nul(request.cwd)) return fail(ErrorCode::invalid_argument, "the work directory contains a NUL byte");
-  if (request.uid == agent_uid || request.gid == 0) {
+  if (!is_allowed_user(request.uid, request.gid)) {
     return fail(ErrorCode::invalid_argument, "programs cannot run as root; uid and gid 0 are reserved for the agent");
   }
+  if (request.uid == agent_uid && !request.zygote.empty())
+    return fail(ErrorCode::invalid_argument, "a run from a zygote cannot run as root");
   if (request.background && request.events) return fail(ErrorCode::invalid_argument, "a background exec has no events");
   return {};
+}
+
+std::set<Program*>& living_programs() {
+  static std::set<Program*> programs;
+  return programs;
 }
 
 OutputCaps caps_of(std::uint64_t keep, std::uint64_t stop) {
@@ -39,7 +51,35 @@ OutputCaps caps_of(std::uint64_t keep, std::uint64_t stop) {
 
 }  // namespace
 
-Program::Program(Loop& loop, Events events) : loop_(loop), events_(std::move(events)) {}
+Program::Program(Loop& loop, Events events) : loop_(loop), events_(std::move(events)) {
+  living_programs().insert(this);
+}
+
+Program::~Program() { living_programs().erase(this); }
+
+Program* Program::of_process(pid_t process) {
+  std::map<pid_t, pid_t> parents;
+  for (const ProcessRow& row : read_process_table()) parents[row.pid] = row.parent;
+  // An orphan of a tree is a child of its supervisor, as the program itself is.
+  std::map<pid_t, Program*> supervisors;
+  for (Program* program : living_programs()) {
+    if (const auto found = parents.find(program->pid_); found != parents.end()) {
+      supervisors[program->pid_] = program;
+      if (found->second != ::getpid()) supervisors[found->second] = program;
+    }
+  }
+  for (std::size_t steps = 0; process > 0 && steps <= parents.size(); ++steps) {
+    if (const auto found = supervisors.find(process); found != supervisors.end()) return found->second;
+    const auto parent = parents.find(process);
+    if (parent == parents.end()) break;
+    process = parent->second;
+  }
+  return nullptr;
+}
+
+void Program::elevate(UniqueFd connection) {
+  if (supervised_ && !ended_) supervised_->elevate(std::move(connection), ElevationOrder::of(rlimits_, mark_.group()));
+}
 
 Result<std::unique_ptr<Program>> Program::start(Loop& loop, Zygotes& zygotes, WriterTracker& writers,
                                                 wire::ExecRequest request, Events events) {
@@ -50,6 +90,7 @@ Result<std::unique_ptr<Program>> Program::start(Loop& loop, Zygotes& zygotes, Wr
   CLOCHE_TRY(ProgramFds fds, program->connect(request));
   if (request.events) CLOCHE_CHECK(program->connect_events(request, fds));
   program->uid_ = request.uid;
+  program->rlimits_ = request.rlimits;
   if (!has_subreapers()) {
     CLOCHE_TRY(program->mark_, OrphanMark::take());
     fds.mark = program->mark_.group();
@@ -222,6 +263,11 @@ void Program::report_if_done() {
     if (err_) ended.err = {err_->produced(), err_->dropped()};
     if (event_) ended.events = {event_->produced(), event_->dropped()};
     ended.oom_kills = read_oom_kills();
+    // A program may end by itself before it is stopped. Which of the two comes first must not decide the verdict.
+    const auto is_over = [](const ReadPump* pump) { return pump != nullptr && pump->is_over_stop_cap(); };
+    if (ended.stopped == wire::StopReason::none && std::ranges::any_of(outputs(), is_over)) {
+      ended.stopped = wire::StopReason::output;
+    }
   }
   events_.ended(std::move(*ended_));
 }

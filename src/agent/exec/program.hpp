@@ -40,6 +40,12 @@ class Program {
   void signal(int number, wire::SignalTarget target) { supervised_->signal(number, target); }
   void stop(wire::StopReason reason);
 
+  // The running program that a process belongs to, directly or through all that it started; null: none.
+  static Program* of_process(pid_t process);
+  // Runs a command of `sudo` as part of this program.
+  void elevate(UniqueFd connection);
+  ~Program();
+
  private:
   Program(Loop& loop, Events events);
 
@@ -76,6 +82,7 @@ class Program {
   WriterTracker::Writer work_;
   OrphanMark mark_;  // if orphans cannot be identified otherwise
   uid_t uid_ = 0;
+  std::vector<wire::Rlimit> rlimits_;
   std::unique_ptr<Supervised> supervised_;
 };
 

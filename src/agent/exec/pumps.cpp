@@ -89,8 +89,15 @@ void WritePump::write(std::string_view bytes) {
     on_written_(bytes.size());
     return;
   }
-  queue_.append(bytes);
-  flush();
+  // What the descriptor takes at once need not be kept.
+  std::size_t taken = 0;
+  if (queue_.empty()) {
+    const ssize_t n = ::write(fd_.get(), bytes.data(), bytes.size());
+    taken = static_cast<std::size_t>(std::max<ssize_t>(n, 0));
+  }
+  queue_.append(bytes.substr(taken));
+  if (taken > 0) on_written_(taken);
+  if (!queue_.empty()) flush();
 }
 
 void WritePump::end() {

@@ -42,6 +42,7 @@ class ReadPump {
   std::uint64_t written() const;
   std::uint64_t produced() const { return produced_; }
   std::uint64_t dropped() const { return dropped_; }
+  bool is_over_stop_cap() const { return over_stop_cap_; }
 
  private:
   void on_readable();

@@ -25,7 +25,7 @@ def save_figures():
     if "matplotlib.pyplot" in sys.modules:
         on_pyplot(sys.modules["matplotlib.pyplot"])
     else:
-        sys.meta_path.insert(0, _PyplotFinder(on_pyplot))
+        sys.meta_path.insert(0, _ImportListener("matplotlib.pyplot", on_pyplot))
 
 
 def run_script():

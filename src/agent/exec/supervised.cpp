@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 
 #include "agent/link/descriptors.hpp"
 
@@ -68,6 +69,25 @@ void Supervised::stop(wire::StopReason reason) { command({.verb = SupervisorComm
 
 void Supervised::signal(int number, wire::SignalTarget target) {
   command({.verb = SupervisorCommand::Verb::signal, .signal = number, .target = target});
+}
+
+void Supervised::elevate(UniqueFd connection, const ElevationOrder& order) {
+  SupervisorCommand command{.verb = SupervisorCommand::Verb::elevate};
+  ElevationOrder sent = order;
+  int fd = connection.get();
+  char control[CMSG_SPACE(sizeof fd)] = {};
+  iovec data[2] = {{&command, sizeof command}, {&sent, sizeof sent}};
+  msghdr message{};
+  message.msg_iov = data;
+  message.msg_iovlen = 2;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof fd);
+  std::memcpy(CMSG_DATA(header), &fd, sizeof fd);
+  ::sendmsg(control_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 void Supervised::command(const SupervisorCommand& command) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 
+#include "agent/exec/elevated.hpp"
 #include "agent/exec/launch.hpp"
 #include "agent/exec/supervisor.hpp"
 #include "agent/link/loop.hpp"
@@ -32,6 +33,8 @@ class Supervised {
 
   void stop(wire::StopReason reason);
   void signal(int number, wire::SignalTarget target);
+  // Hands a connection of `sudo` over; the command becomes part of the program's tree.
+  void elevate(UniqueFd connection, const ElevationOrder& order);
 
   // A connected pair: ours, and the supervisor's (close-on-exec both).
   static Result<std::pair<UniqueFd, UniqueFd>> make_control();

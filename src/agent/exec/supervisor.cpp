@@ -14,10 +14,12 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <optional>
 #include <thread>
 
+#include "agent/exec/elevated.hpp"
 #include "agent/identity.hpp"
 #include "agent/reset/process_table.hpp"
 #include "core/unique_fd.hpp"
@@ -103,11 +105,13 @@ class Supervisor {
   // Until the program has ended or must end; then ends the tree.
   void watch() {
     while (program_ > 0 && !status_ && stopped_ == wire::StopReason::none && !abandoned_) {
-      pollfd polled[2] = {{children_.get(), POLLIN, 0}, {control_, POLLIN, 0}};
       reap();
       if (status_) break;
-      if (::poll(polled, 2, next_check()) < 0 && errno != EINTR) break;
+      std::vector<pollfd> polled = {{children_.get(), POLLIN, 0}, {control_, POLLIN, 0}};
+      elevated_.add_to(polled);
+      if (::poll(polled.data(), polled.size(), next_check()) < 0 && errno != EINTR) break;
       drain_signals();
+      elevated_.take(polled.data() + 2);
       if (polled[1].revents != 0) take_command();
       reap();
       if (!status_) check_limits();
@@ -155,6 +159,7 @@ class Supervisor {
         status_ = status;
         ended_at_ = Clock::now();
       }
+      if (pid > 0) elevated_.on_ended(pid, status);
       if (pid == 0) return true;
       if (pid < 0) return errno == EINTR;
     }
@@ -162,11 +167,14 @@ class Supervisor {
 
   void take_command() {
     SupervisorCommand command;
-    const ssize_t n = ::recv(control_, &command, sizeof command, MSG_DONTWAIT);
+    ElevationOrder order;
+    UniqueFd connection;
+    const ssize_t n = receive(command, order, connection);
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
       abandoned_ = true;
       return;
     }
+    if (n == sizeof command + sizeof order && connection) return elevated_.start(std::move(connection), order);
     if (n != sizeof command) return;
     if (command.verb == SupervisorCommand::Verb::stop) {
       stopped_ = command.reason;
@@ -178,6 +186,24 @@ class Supervisor {
     } else {
       signal_tree(command.signal);
     }
+  }
+
+  ssize_t receive(SupervisorCommand& command, ElevationOrder& order, UniqueFd& connection) const {
+    char control[CMSG_SPACE(sizeof(int))] = {};
+    iovec data[2] = {{&command, sizeof command}, {&order, sizeof order}};
+    msghdr message{};
+    message.msg_iov = data;
+    message.msg_iovlen = 2;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    const ssize_t n = ::recvmsg(control_, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    const cmsghdr* header = n > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
+    if (header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
+      connection.reset(fd);
+    }
+    return n;
   }
 
   std::size_t signal_tree(int number) {
@@ -225,9 +251,11 @@ class Supervisor {
   }
 
   // Kills and reaps until nothing descends from us any more. A tree that is large, or forks faster than it is killed,
-  // is first stopped: it cannot fork then, and still counts in the limit of processes.
+  // is first stopped: it cannot fork then, and still counts in the limit of processes. One call stops the group of a
+  // program that is alive. Only that is quick enough for a fork bomb that takes all processors and fills the memory.
   void end_tree() {
     const auto deadline = Clock::now() + tree_timeout;
+    if (program_ > 0 && !status_) ::kill(-program_, SIGSTOP);
     for (int round = 0; reap() && Clock::now() < deadline; ++round) {
       if (round >= 3 || (round == 0 && descendants(read_process_table(), ::getpid()).size() > large_tree)) {
         while (signal_tree_once_stopped() && Clock::now() < deadline) {
@@ -268,6 +296,7 @@ class Supervisor {
   wire::StopReason stopped_ = wire::StopReason::none;
   bool abandoned_ = false;
   SupervisorReport ended_{};
+  ElevatedCommands elevated_;
 };
 
 }  // namespace

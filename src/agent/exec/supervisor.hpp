@@ -18,9 +18,9 @@
 
 namespace cloche::agent {
 
-// Agent to supervisor.
+// Agent to supervisor. Behind `elevate` follows an ElevationOrder.
 struct SupervisorCommand {
-  enum class Verb : std::uint32_t { stop, signal } verb = Verb::stop;
+  enum class Verb : std::uint32_t { stop, signal, elevate } verb = Verb::stop;
   wire::StopReason reason = wire::StopReason::none;
   std::int32_t signal = 0;
   wire::SignalTarget target = wire::SignalTarget::group;

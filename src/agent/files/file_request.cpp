@@ -55,6 +55,7 @@ Operation operation_of(wire::FileOp op) {
     case wire::FileOp::mark: return {"mark", mark_moment};
     case wire::FileOp::changes: return {"find changes in", find_changes};
     case wire::FileOp::edit: return {"edit", edit_file};
+    case wire::FileOp::watch: return {"watch", watch_directory};
   }
   return {"file operation", nullptr};
 }

@@ -13,7 +13,8 @@ constexpr std::size_t most_bytes = std::size_t{256} * 1024;
 }  // namespace
 
 Status ReplyBatch::add(wire::FileEntry entry) {
-  bytes_ += entry.path.size() + entry.link_target.size();
+  bytes_ += entry.path.size() + entry.link_target.size() + entry.resolved.size();
+  for (const auto& [name, value] : entry.attributes) bytes_ += name.size() + value.size();
   waiting_.entries.push_back(std::move(entry));
   return send_when_full();
 }

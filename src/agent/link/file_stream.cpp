@@ -69,18 +69,34 @@ bool changes_files(wire::FileOp op) {
     case wire::FileOp::glob:
     case wire::FileOp::grep:
     case wire::FileOp::mark:
-    case wire::FileOp::changes: return false;
+    case wire::FileOp::changes:
+    case wire::FileOp::watch: return false;
   }
   return true;
 }
+
+// Each costs a process of the sandbox.
+constexpr int most_watches = 32;
+int living_watches = 0;
 
 class FileStream final : public Stream {
  public:
   FileStream(ServerLink& link, wire::StreamId id, Loop& loop, WriterTracker& writers)
       : Stream(link, id), loop_(loop), writers_(writers) {}
-  ~FileStream() override { end_worker(); }
+  ~FileStream() override {
+    end_worker();
+    end_watch();
+  }
 
   Status start(const wire::FileRequest& request) {
+    if (request.op == wire::FileOp::watch) {
+      if (living_watches >= most_watches) {
+        return fail(ErrorCode::limit_reached, "the sandbox has " + std::to_string(most_watches) +
+                                                  " file watches already, as many as it can have");
+      }
+      ++living_watches;
+      is_watch_ = true;
+    }
     CLOCHE_TRY(auto in, make_pipe());
     CLOCHE_TRY(auto out, make_pipe());
     CLOCHE_TRY(auto replies, make_pipe());
@@ -120,10 +136,15 @@ class FileStream final : public Stream {
   void on_writable(std::uint8_t) override { out_->resume(); }
   void on_cancel() override {
     end_worker();
+    end_watch();
     close(Error{ErrorCode::cancelled, "cancelled"});
   }
 
  private:
+  void end_watch() {
+    if (std::exchange(is_watch_, false)) --living_watches;
+  }
+
   void on_reply_bytes(std::string_view bytes) {
     partial_.append(bytes);
     std::size_t position = 0;
@@ -147,6 +168,7 @@ class FileStream final : public Stream {
     if (closed() || !replies_ || !replies_->ended() || !out_->ended()) return;
     worker_ = -1;  // the agent's reaper has it, or will
     work_.reset();
+    end_watch();
     if (!verdict_) return close(Error{ErrorCode::internal, "the file worker was lost"});
     if (verdict_->reason != wire::CloseReason::none) {
       return close(Error{wire::error_code_of(verdict_->reason), verdict_->message});
@@ -171,6 +193,7 @@ class FileStream final : public Stream {
   WriterTracker& writers_;
   std::shared_ptr<WriterTracker::Writer> work_;  // shared with the timeout for a worker that was asked to end
   std::optional<WriterTracker::Scan> scan_;
+  bool is_watch_ = false;
   pid_t worker_ = -1;
   std::string partial_;
   std::optional<wire::Closed> verdict_;

@@ -12,6 +12,9 @@ namespace cloche::agent {
 
 namespace {
 
+// More at once would leave the server waiting: it goes on when these bytes have been passed on.
+constexpr std::size_t read_size = 64 * 1024;
+
 void make_nonblocking(int fd) {
   const int flags = ::fcntl(fd, F_GETFL);
   ::fcntl(fd, F_SETFL, flags | O_NONBLOCK);
@@ -34,6 +37,24 @@ void Stream::send_data(std::uint8_t lane, std::string_view bytes) {
   if (closed_ || bytes.empty()) return;
   send_credit_[lane] -= bytes.size();
   link_.queue({.type = wire::FrameType::data, .lane = lane, .stream = id_, .payload = bytes});
+}
+
+ssize_t Stream::send_read(std::uint8_t lane, int fd, std::size_t most) {
+  std::string& out = link_.out_buffer_;
+  const std::size_t had = out.size();
+  ssize_t count = -1;
+  out.resize_and_overwrite(had + wire::header_size + most + wire::seal_size, [&](char* bytes, std::size_t) {
+    char* frame = bytes + had;
+    count = ::read(fd, frame + wire::header_size, most);
+    if (count <= 0) return had;
+    const auto size = static_cast<std::size_t>(count);
+    return had + wire::enclose_payload(frame, wire::FrameType::data, lane, id_, size);
+  });
+  if (count > 0) {
+    send_credit_[lane] -= static_cast<std::size_t>(count);
+    link_.flush_soon();
+  }
+  return count;
 }
 
 void Stream::send_eof(std::uint8_t lane) {
@@ -90,12 +111,12 @@ void ServerLink::close_all(const Error& error) {
 }
 
 void ServerLink::on_readable() {
-  char buffer[64 * 1024];
-  const ssize_t n = ::read(in_, buffer, sizeof buffer);
+  const std::span<char> room = decoder_.room(read_size);
+  const ssize_t n = ::read(in_, room.data(), room.size());
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (n < 0) give_up("cannot read");
   if (n == 0) give_up("closed");
-  decoder_.feed({buffer, static_cast<std::size_t>(n)});
+  decoder_.fed(static_cast<std::size_t>(n));
   for (;;) {
     auto frame = decoder_.next();
     if (!frame) give_up(frame.error().message.c_str());

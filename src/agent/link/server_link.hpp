@@ -1,6 +1,8 @@
 // ServerLink: the agent's end of the channel. It cuts bytes into frames, hands them to streams and sends theirs.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -35,6 +37,8 @@ class Stream {
   // How much may be sent on this lane now.
   std::size_t sendable(std::uint8_t lane) const;
   void send_data(std::uint8_t lane, std::string_view bytes);
+  // Reads from a descriptor straight into a frame of at most so many bytes, and sends it. Returns what read() did.
+  ssize_t send_read(std::uint8_t lane, int fd, std::size_t most);
   void send_eof(std::uint8_t lane);
   // So many received bytes were used up: the server may send as many again.
   void return_credit(std::uint8_t lane, std::size_t bytes);

@@ -8,6 +8,7 @@
 #include "http/server/request/json_body.hpp"
 #include "json/json_object.hpp"
 #include "session/contexts.hpp"
+#include "session/unless_paused.hpp"
 
 namespace cloche::api {
 
@@ -62,11 +63,13 @@ Task<Status> create(SessionStore& store, Call& call) {
   CLOCHE_CO_TRY(NewContext wanted, read_new_context(*body));
   // No session is made for what cannot be in it.
   CLOCHE_CO_CHECK(session::check_context_name(wanted.name));
-  CLOCHE_CO_CHECK(session::parse_context_language(wanted.language));
+  session::ContextOptions options;
+  CLOCHE_CO_TRY(options.language, session::parse_context_language(wanted.language));
   auto use = co_await use_session(call, store);
   if (!use) co_return fail(std::move(use).error());
   const Deadline deadline = Deadline::after(starting_timeout);
-  auto made = co_await (*use)->part<Contexts>().create(std::move(wanted.name), std::move(wanted.language), deadline);
+  auto creating = (*use)->part<Contexts>().create(std::move(wanted.name), std::move(options), deadline);
+  auto made = co_await session::unless_paused(**use, std::move(creating));
   if (!made) co_return fail(std::move(made).error());
   const json::value answer = to_json(*made);
   co_return co_await http::respond_json(call.exchange, 201, answer);
@@ -76,7 +79,7 @@ Task<Status> restart(SessionStore& store, Call& call) {
   CLOCHE_CO_TRY(SessionUse use, find_session(call, store));
   std::string name(call.path["name"]);
   const Deadline deadline = Deadline::after(starting_timeout);
-  auto restarted = co_await use->part<Contexts>().restart(std::move(name), deadline);
+  auto restarted = co_await session::unless_paused(*use, use->part<Contexts>().restart(std::move(name), deadline));
   if (!restarted) co_return fail(std::move(restarted).error());
   const json::value answer = to_json(*restarted);
   co_return co_await http::respond_json(call.exchange, 200, answer);
@@ -86,7 +89,7 @@ Task<Status> close(SessionStore& store, Call& call) {
   CLOCHE_CO_TRY(SessionUse use, find_session(call, store));
   std::string name(call.path["name"]);
   call.exchange.outlive_client();
-  auto closed = co_await use->part<Contexts>().close(name);
+  auto closed = co_await session::unless_paused(*use, use->part<Contexts>().close(name));
   if (!closed) co_return closed;
   json::object answer;
   answer["status"] = "closed";

@@ -15,23 +15,21 @@ constexpr Bytes looked_at = kib(4);
 
 // A regular file that can be read, and what an answer says of it.
 struct Content {
-  std::shared_ptr<LiveSandbox> sandbox;
+  Files files;
   FilePath place;
   std::uint64_t size = 0;
   std::string type;
   std::string tag;
 };
 
-Task<Result<Content>> open_content(session::Session& session, std::string path) {
+Task<Result<Content>> open_content(Files files, FilePath place, std::string name) {
   const Deadline deadline = Deadline::after(file_timeout);
-  CLOCHE_CO_TRY(const std::string clean, session_path(path, session.work_dir()));
-  Content content{session.lease().shared(), place_of(clean, session.work_dir()), 0, "", ""};
-  auto files = content.sandbox->files();
+  Content content{files, std::move(place), 0, "", ""};
   CLOCHE_CO_TRY(const FileEntry entry, co_await files.stat(content.place, Links::follow, deadline));
   const FileRange beginning{0, looked_at.count};
   CLOCHE_CO_TRY(const ReadResult read, co_await files.read(content.place, beginning, looked_at, deadline));
   content.size = entry.size;
-  content.type = session::content_type_of(clean, read.bytes);
+  content.type = session::content_type_of(name, read.bytes);
   content.tag = fmt::format("W/\"{:x}-{:x}\"", entry.size, static_cast<std::uint64_t>(entry.mtime_ns));
   co_return content;
 }
@@ -70,9 +68,8 @@ Task<Status> stream(http::Exchange& exchange, Content content, unsigned status, 
       auto written = co_await exchange.write(piece);
       co_return written;
     };
-    auto files = content.sandbox->files();
     const Deadline deadline = Deadline::after(stream_timeout);
-    CLOCHE_CO_CHECK(co_await files.read_stream(content.place, range, std::move(sink), deadline));
+    CLOCHE_CO_CHECK(co_await content.files.read_stream(content.place, range, std::move(sink), deadline));
   }
   co_return co_await exchange.end();
 }
@@ -86,7 +83,13 @@ void add_untrusted_content_fields(http::Fields& fields) {
 }
 
 Task<Status> send_file(http::Exchange& exchange, session::Session& session, std::string path) {
-  CLOCHE_CO_TRY(Content content, co_await open_content(session, std::move(path)));
+  CLOCHE_CO_TRY(Place place, place_in(session, path));
+  Files files = place.sandbox->files();
+  co_return co_await send_file(exchange, std::move(files), std::move(place.file), std::move(place.path));
+}
+
+Task<Status> send_file(http::Exchange& exchange, Files files, FilePath place, std::string name) {
+  CLOCHE_CO_TRY(Content content, co_await open_content(std::move(files), std::move(place), std::move(name)));
   http::Fields fields = fields_of(content);
   if (tag_is_in(exchange.field("If-None-Match"), content.tag)) {
     co_return co_await exchange.respond(304, std::move(fields), std::string());
@@ -111,7 +114,9 @@ Task<Status> send_file(http::Exchange& exchange, session::Session& session, std:
 }
 
 Task<Status> send_part(http::Exchange& exchange, session::Session& session, std::string path, FileRange part) {
-  CLOCHE_CO_TRY(Content content, co_await open_content(session, std::move(path)));
+  CLOCHE_CO_TRY(Place place, place_in(session, path));
+  Files files = place.sandbox->files();
+  CLOCHE_CO_TRY(Content content, co_await open_content(std::move(files), std::move(place.file), std::move(place.path)));
   http::Fields fields = fields_of(content);
   const std::uint64_t there = content.size - std::min(content.size, part.offset);
   FileRange range{part.offset, part.length == 0 ? there : std::min(there, part.length)};

@@ -39,7 +39,8 @@ Task<Status> unpack(Call& call, Session& session, Files::Source source, TarCaps 
   caps.content = most_tar;
   caps.entries = most_entries;
   const Deadline deadline = Deadline::after(stream_timeout);
-  auto unpacked = co_await files.unpack(std::move(workspace), std::move(source), caps, deadline);
+  auto unpacked =
+      co_await session::unless_paused(session, files.unpack(std::move(workspace), std::move(source), caps, deadline));
   if (!unpacked) {
     Error error = std::move(unpacked).error();
     // The sender is responsible for the contents of an archive: devices, FIFOs and sparse files are never accepted.
@@ -125,7 +126,7 @@ Task<Status> copy_out(SessionStore& store, Call& call) {
   auto files = sandbox->files();
   FilePath place = place_of(path, use->work_dir());
   const Deadline deadline = Deadline::after(stream_timeout);
-  CLOCHE_CO_CHECK(co_await files.pack(std::move(place), std::move(sink), deadline));
+  CLOCHE_CO_CHECK(co_await session::unless_paused(*use, files.pack(std::move(place), std::move(sink), deadline)));
   co_return co_await exchange.end();
 }
 

@@ -7,6 +7,7 @@
 #include "api/files/bodies.hpp"
 #include "api/session_access.hpp"
 #include "http/server/request/json_body.hpp"
+#include "session/unless_paused.hpp"
 
 namespace cloche::api {
 
@@ -50,7 +51,7 @@ Task<Status> serve_file_call(session::SessionStore& store, FileCall<Body> how, C
   const session::SessionUse use = std::move(*used);
   auto turn = co_await begin_file_operation(*use);
   if (!turn) co_return fail(std::move(turn).error());
-  auto served = co_await how.serve(call, *use, std::move(*body));
+  auto served = co_await session::unless_paused(*use, how.serve(call, *use, std::move(*body)));
   if (served) co_return served;
   co_return co_await answer_file_error(call.exchange, std::move(served).error());
 }

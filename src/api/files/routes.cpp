@@ -11,6 +11,7 @@
 #include "api/files/matches.hpp"
 #include "api/files/place.hpp"
 #include "api/files/text.hpp"
+#include "api/files/watch.hpp"
 #include "core/base64.hpp"
 #include "crypto/sha256.hpp"
 #include "http/server/request/json_body.hpp"
@@ -215,7 +216,7 @@ Task<Status> get_file(SessionStore& store, Call& call) {
   CLOCHE_CO_CHECK(check_path(path));
   CLOCHE_CO_TRY(const session::SessionUse use, find_session(call, store));
   CLOCHE_CO_TRY(const FileTurn turn, co_await begin_file_operation(*use));
-  auto sent = co_await send_file(call.exchange, *use, std::move(path));
+  auto sent = co_await session::unless_paused(*use, send_file(call.exchange, *use, std::move(path)));
   co_return sent;
 }
 
@@ -237,6 +238,7 @@ void add_file_routes(CallRouter& router, SessionStore& store) {
   router.add("GET", "/sessions/{tenant}/{session}/copy", [&store](Call& call) { return copy_out(store, call); });
   router.add("GET", "/sessions/{tenant}/{session}/files/{path...}",
              [&store](Call& call) { return get_file(store, call); });
+  router.add("GET", "/sessions/{tenant}/{session}/watch", [&store](Call& call) { return watch_files(store, call); });
 }
 
 }  // namespace cloche::api

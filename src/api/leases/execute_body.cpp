@@ -107,6 +107,7 @@ Result<Submission> read_submission(const json::value& value) {
   submission.program.command_alone = !submission.program.command.empty();
   CLOCHE_TRY(submission.cases, read_cases(body));
   CLOCHE_TRY(submission.assets, read_assets(value, "assets"));
+  CLOCHE_TRY(submission.network, read_lease_network(value));
   return submission;
 }
 

@@ -9,7 +9,7 @@
 namespace cloche::api {
 
 // {"language", "submission_files": [{"filename", "content"}], "program_command", "test_cases": [[line]] | null,
-//  "assets": []}
+//  "assets": [], "network"}
 Result<Submission> read_submission(const boost::json::value& body);
 
 // {"results": [{"output", "category", "error_message", "execution_time", "stdout", "stderr", "exit_code"}]}, one for

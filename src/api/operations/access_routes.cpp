@@ -33,14 +33,18 @@ json::array profiles_of(const pool::Manager& pools) {
   json::array all;
   for (const auto& [name, list] : pools.access().lists_of(Resource::profile)) {
     json::object entry = entry_of(name, list);
-    json::array secrets, mounts;
+    json::array secrets, mounts, volumes;
     if (const auto pool = pools.find(name)) {
       const Profile& profile = (*pool)->profile();
       for (const std::string& secret : profile.secrets) secrets.emplace_back(secret);
       for (const Mount& mount : profile.sandbox.mounts) mounts.emplace_back(mount.target);
     }
+    for (const VolumeMount& each : pools.volumes_of(name)) {
+      volumes.push_back(json::object{{"tenant_id", each.tenant}, {"name", each.name}, {"target", each.target}});
+    }
     entry["secrets"] = std::move(secrets);
     entry["mounts"] = std::move(mounts);
+    entry["volumes"] = std::move(volumes);
     all.push_back(std::move(entry));
   }
   return all;

@@ -115,8 +115,31 @@ bool is_of(const std::array<std::string_view, N>& families, std::string_view nam
   });
 }
 
-bool is_forwarded(std::string_view name) {
+bool is_forwarded(std::string_view name, ServedAs served_as) {
+  const bool is_own = same_word(name, "Authorization") || same_word(name, "Cookie");
+  if (served_as == ServedAs::host && is_own) return true;
   return !is_one_of(not_forwarded, name) && !is_of(not_forwarded_families, name);
+}
+
+// A cookie for a whole domain would reach other sandboxes.
+bool is_for_one_host(std::string_view cookie) {
+  for (auto end = cookie.find(';'); end != std::string_view::npos; end = cookie.find(';')) {
+    cookie.remove_prefix(end + 1);
+    const std::string_view attribute = cookie.substr(0, cookie.find_first_of(";="));
+    if (same_word(http::without_blanks_around(attribute), "Domain")) return false;
+  }
+  return true;
+}
+
+// Of a server with a host name of its own. What proxies act on, what the server writes itself, and what a browser
+// applies to more than that name is left out.
+constexpr std::array<std::string_view, 8> never_of_host{
+    "Alt-Svc",      "Clear-Site-Data", "Date",       "X-Lighttpd-Send-File", "X-Lighttpd-Send-Tempfile",
+    "X-Request-Id", "X-Sendfile",      "X-Sendfile2"};
+
+bool is_passed_back_by_host(std::string_view name, std::string_view value) {
+  if (is_one_of(never_of_host, name) || is_of(never_passed_back_families, name)) return false;
+  return !same_word(name, "Set-Cookie") || is_for_one_host(value);
 }
 
 bool is_passed_back(std::string_view name) {
@@ -141,11 +164,13 @@ std::string serialise_proxy_head(const ProxyHead& head) {
   const auto add = [&](std::string_view name, std::string_view value) {
     text.append(name).append(": ").append(value).append("\r\n");
   };
-  add("Host", "localhost:" + std::to_string(head.port));
+  add("Host", head.host.empty() ? "localhost:" + std::to_string(head.port) : head.host);
   for (const auto& [name, value] : http::without_hop_by_hop(head.fields)) {
-    if (is_forwarded(name)) add(name, value);
+    if (is_forwarded(name, head.served_as)) add(name, value);
   }
-  add("X-Forwarded-Prefix", head.prefix);
+  if (head.served_as == ServedAs::path) add("X-Forwarded-Prefix", head.prefix);
+  const std::string_view host = http::field_value(head.fields, "Host");
+  if (head.served_as == ServedAs::host && !host.empty()) add("X-Forwarded-Host", host);
   if (head.upgrades) {
     add("Connection", "Upgrade");
     add("Upgrade", "websocket");
@@ -160,7 +185,7 @@ std::string serialise_proxy_head(const ProxyHead& head) {
   return text += "\r\n";
 }
 
-Result<http::Fields> proxied_answer_fields(const http::Fields& fields, const ProxyPlace& place) {
+Result<http::Fields> proxied_answer_fields(const http::Fields& fields, const ProxyPlace& place, ServedAs served_as) {
   http::Fields passed;
   std::size_t locations = 0;
   for (const auto& [name, value] : http::without_hop_by_hop(fields)) {
@@ -171,11 +196,11 @@ Result<http::Fields> proxied_answer_fields(const http::Fields& fields, const Pro
       passed.emplace_back(name, std::move(location));
     } else if (same_word(name, "Content-Location")) {
       if (auto location = proxied_url(value, place)) passed.emplace_back(name, *std::move(location));
-    } else if (is_passed_back(name)) {
+    } else if (served_as == ServedAs::host ? is_passed_back_by_host(name, value) : is_passed_back(name)) {
       passed.emplace_back(name, value);
     }
   }
-  add_untrusted_content_fields(passed);
+  if (served_as == ServedAs::path) add_untrusted_content_fields(passed);
   return passed;
 }
 

@@ -54,6 +54,14 @@ TEST(ProxyHead, Request_NamesTheSandboxAsItsHost) {
   EXPECT_THAT(text, Not(HasSubstr("Transfer-Encoding")));
 }
 
+TEST(ProxyHead, HostOfItsOwn_ReplacesThatOfTheSandbox) {
+  ProxyHead head = get("/");
+  head.fields = {{"Host", "8000-abc.sbx.test"}};
+  head.host = "app.example:8000";
+  const std::string text = serialise_proxy_head(head);
+  EXPECT_TRUE(text.starts_with("GET / HTTP/1.1\r\nHost: app.example:8000\r\n")) << text;
+}
+
 TEST(ProxyHead, WhatProvesWhoTheClientIs_StaysHere) {
   ProxyHead head = get("/");
   head.fields = {{"Host", "cloche.example"}, {"authorization", "Bearer secret"},  {"Cookie", "id=secret"},
@@ -65,6 +73,47 @@ TEST(ProxyHead, WhatProvesWhoTheClientIs_StaysHere) {
   for (const char* gone : {"secret", "cloche.example", "keep-alive", "X-Hop", "TE:", "Expect", "Content-Length"}) {
     EXPECT_THAT(text, Not(HasSubstr(gone)));
   }
+}
+
+TEST(ProxyHead, ServerWithAHostOfItsOwn_GetsItsCredentials) {
+  ProxyHead head = get("/");
+  head.served_as = ServedAs::host;
+  head.fields = {{"Host", "8000-abc.sbx.test"},
+                 {"authorization", "Bearer own"},
+                 {"Cookie", "id=own"},
+                 {"X-Forwarded-For", "secret"},
+                 {"Proxy-Authorization", "secret"}};
+  const std::string text = serialise_proxy_head(head);
+  for (const char* kept : {"Host: localhost:8000\r\n", "authorization: Bearer own\r\n", "Cookie: id=own\r\n",
+                           "X-Forwarded-Host: 8000-abc.sbx.test\r\n"}) {
+    EXPECT_THAT(text, HasSubstr(kept));
+  }
+  EXPECT_THAT(text, Not(HasSubstr("secret")));
+  EXPECT_THAT(text, Not(HasSubstr("X-Forwarded-Prefix")));
+}
+
+TEST(ProxiedAnswer, ServerWithAHostOfItsOwn_SpeaksForThatHostAlone) {
+  ProxyPlace place;
+  place.path = "/";
+  place.port = 8000;
+  place.service = {{"8000-abc.sbx.test", 0}};
+  const http::Fields fields{{"Set-Cookie", "a=1; Path=/"},
+                            {"Set-Cookie", "b=1; domain=sbx.test"},
+                            {"Set-Cookie", "c=1;Secure; Domain =.sbx.test"},
+                            {"Set-Cookie", "domain=1"},
+                            {"Access-Control-Allow-Origin", "*"},
+                            {"Content-Security-Policy", "default-src 'self'"},
+                            {"Clear-Site-Data", "*"},
+                            {"Date", "x"},
+                            {"X-Accel-Redirect", "/etc"},
+                            {"Location", "http://localhost:8000/next"}};
+  const http::Fields passed = proxied_answer_fields(fields, place, ServedAs::host).value();
+  const http::Fields expected{{"Set-Cookie", "a=1; Path=/"},
+                              {"Set-Cookie", "domain=1"},
+                              {"Access-Control-Allow-Origin", "*"},
+                              {"Content-Security-Policy", "default-src 'self'"},
+                              {"Location", "/next"}};
+  EXPECT_EQ(passed, expected);
 }
 
 TEST(ProxyHead, Body_IsFramedOnce) {

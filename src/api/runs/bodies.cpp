@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "runner/judge/program_plan.hpp"
+#include "session/network_json.hpp"
 
 namespace cloche::api {
 
@@ -117,6 +118,9 @@ Result<session::ArtifactChoice> read_artifacts(JsonObject& body) {
 Result<RunBody> read_rest(JsonObject& body, std::variant<Code, ShellLine> what) {
   RunBody wanted;
   CLOCHE_TRY(wanted.where, read_session_name(body));
+  if (const json::value* network = body.find("network")) {
+    CLOCHE_TRY(wanted.network, session::read_network(*network, "network"));
+  }
   CLOCHE_TRY(const bool background, body.flag("background", false));
   wanted.lifetime = background ? Lifetime::background : Lifetime::foreground;
   session::RunRequest request;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "api/files/bodies.hpp"
+#include "cloche/network.hpp"
 #include "cloche/output.hpp"
 #include "http/server/request/target.hpp"
 #include "json/shape.hpp"
@@ -19,12 +20,14 @@ struct RunBody {
   SessionName where;
   session::RunCall call;
   Lifetime lifetime = Lifetime::foreground;  // of a call in a context always this one
+  // That of the session, if this call creates it. A session that exists must have it already.
+  std::optional<NetworkPolicy> network;
 };
 
 // {"code", "language", "tenant_id", "session_id", "timeout", "stdin" | "stdin_base64", "env": {}, "files": {path: text
 // |
 //  {"content" | "content_base64"}}, "context", "background", "work_dir", "artifacts": {"ignore": "default" | "none",
-//  "include": [], "exclude": []}}
+//  "include": [], "exclude": []}, "network"}
 Result<RunBody> read_execute_body(const json::value& body);
 // The same with "command" and "pipefail" instead of "code" and "language".
 Result<RunBody> read_bash_body(const json::value& body);

@@ -2,6 +2,7 @@
 
 #include <boost/json/object.hpp>
 
+#include "api/errors.hpp"
 #include "api/session_auth_check.hpp"
 #include "core/async/first_of.hpp"
 #include "core/async/guarded.hpp"
@@ -46,6 +47,11 @@ Task<Status> send_all(const Call& call, http::EventStream& stream, session::RunR
     const auto ended = co_await first_of(next_event(reader, event), call.exchange.wait_until_server_stops(),
                                          auth_check.wait_until_due());
     if (!event && ended.index() == 2) continue;
+    if (!event && ended.index() == 0 && reader.run().running()) {
+      http::ServerEvent last =
+          error_event(answer_for(ErrorCode::paused).code, session::Session::paused_error(key).message);
+      co_return co_await stream.send(std::move(last));
+    }
     if (!event) co_return Status{};
     fault_point<"service.events">();
     http::ServerEvent told = to_server_event(reader.run(), key, *event);

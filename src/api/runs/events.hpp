@@ -11,7 +11,7 @@ bool accepts(const http::Exchange& exchange, std::string_view type);
 
 // Answers with the run's events from a position on, until its end, or until the server stops. Nothing is missed and
 // nothing comes twice for a client that comes back with the id of the last event it saw. A caller whose token is good
-// no longer gets an error event, and the end.
+// no longer, or whose session is paused, gets an error event, and the end.
 Task<Status> stream_run(Call& call, std::shared_ptr<session::Run> run, session::SessionKey key, std::uint64_t position);
 
 }  // namespace cloche::api

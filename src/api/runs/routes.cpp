@@ -8,6 +8,7 @@
 #include "core/utf8.hpp"
 #include "http/server/request/json_body.hpp"
 #include "session/runs/runs.hpp"
+#include "session/unless_paused.hpp"
 
 namespace cloche::api {
 
@@ -39,11 +40,21 @@ class StopUnlessEnded {
   explicit StopUnlessEnded(std::shared_ptr<Run> run) : run_(std::move(run)) {}
   StopUnlessEnded(const StopUnlessEnded&) = delete;
   StopUnlessEnded& operator=(const StopUnlessEnded&) = delete;
-  ~StopUnlessEnded() { run_->stop("the client disconnected"); }
+  ~StopUnlessEnded() {
+    if (run_) run_->stop("the client disconnected");
+  }
+  void let_it_go_on() { run_.reset(); }
 
  private:
   std::shared_ptr<Run> run_;
 };
+
+// The client does not wait for the session to be resumed.
+std::unexpected<Error> paused(const Run& run, const SessionKey& key) {
+  Error error = session::Session::paused_error(key);
+  error.message += "; run '" + run.id() + "' continues then";
+  return fail(std::move(error));
+}
 
 // Before a session is made for it.
 Status check_language(const RunService& service, const auth::AuthorizedTenant& tenant, const session::RunCall& call) {
@@ -75,8 +86,9 @@ Task<Status> answer_ended(Call& call, const Run& run, const SessionKey& key, uns
 
 Task<Status> start_in_background(RunService& service, Call& call, const SessionUse& use, Runs& runs, RunRequest request,
                                  auth::QuotaTicket ticket, SessionKey key) {
-  auto started = co_await runs.start_background(use, service.languages, std::move(request), std::move(ticket),
-                                                Deadline::after(start_timeout));
+  auto starting = runs.start_background(use, service.languages, std::move(request), std::move(ticket),
+                                        Deadline::after(start_timeout));
+  auto started = co_await session::unless_paused(*use, std::move(starting));
   if (!started) co_return fail(std::move(started).error());
   const auto run = std::move(*started);
   if (!run->running()) co_return co_await answer_ended(call, *run, key, 200);  // it could not be compiled
@@ -105,7 +117,7 @@ Task<Status> run(RunService& service, Call& call, RunBody wanted) {
     co_return Status{};
   }
   SessionKey key{tenant.name(), wanted.where.session};
-  auto used = co_await service.store.use(tenant, key.id, Deadline::after(session_timeout));
+  auto used = co_await service.store.use(tenant, key.id, Deadline::after(session_timeout), std::move(wanted.network));
   if (!used) co_return fail(std::move(used).error());
   const SessionUse use = std::move(*used);
   CLOCHE_CO_TRY(Runs* const runs, co_await Runs::of(use));
@@ -130,8 +142,12 @@ Task<Status> run(RunService& service, Call& call, RunBody wanted) {
     auto served = co_await stream_run(call, started, std::move(key), beginning);
     co_return served;
   }
-  const StopUnlessEnded stop(started);
-  (void)co_await started->wait(Deadline::never());
+  StopUnlessEnded stop(started);
+  const bool ended = co_await started->wait(Deadline::never());
+  if (!ended) {
+    stop.let_it_go_on();
+    co_return paused(*started, key);
+  }
   auto answered = co_await answer_ended(call, *started, key, 200);
   co_return answered;
 }
@@ -253,7 +269,8 @@ Task<Status> wait(SessionStore& store, Call& call) {
   CLOCHE_CO_TRY(const Opened opened, co_await open_runs(store, call));
   CLOCHE_CO_TRY(const auto run, opened.runs->find(run_id(call)));
   CLOCHE_CO_TRY(const session::Admission following, opened.use->admit_stream());
-  (void)co_await run->wait(Deadline::after(timeout));
+  const bool ended = co_await run->wait(Deadline::after(timeout));
+  if (!ended && run->is_paused()) co_return paused(*run, opened.use->key());
   auto answered = co_await answer_state(call, *run, opened.use->key());
   co_return answered;
 }

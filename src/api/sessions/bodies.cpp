@@ -1,5 +1,7 @@
 #include "api/sessions/bodies.hpp"
 
+#include <boost/json/value_from.hpp>
+
 #include "api/volumes/bodies.hpp"
 #include "core/bytes.hpp"
 #include "core/utc_time.hpp"
@@ -11,6 +13,22 @@ namespace cloche::api {
 namespace {
 
 constexpr std::chrono::hours longest_idle{7 * 24};
+constexpr std::chrono::hours longest_timeout{30 * 24};
+constexpr std::string_view metadata_prefix = "metadata.";
+constexpr session::SessionState all_states[] = {session::SessionState::live, session::SessionState::paused,
+                                                session::SessionState::lost, session::SessionState::ending};
+
+Result<session::OnExpiry> read_on_timeout(JsonObject& object) {
+  CLOCHE_TRY(const std::string name, object.text("on_timeout", "end"));
+  if (name == "end") return session::OnExpiry::end;
+  if (name == "pause") return session::OnExpiry::pause;
+  return fail(ErrorCode::invalid_argument, object.place_of("on_timeout") + " must be end or pause");
+}
+
+Result<std::optional<std::chrono::milliseconds>> read_timeout(JsonObject& object) {
+  if (!object.has("timeout")) return std::nullopt;
+  return object.seconds("timeout", longest_timeout, {});
+}
 
 Result<std::optional<Bytes>> read_size(JsonObject& object, std::string_view name) {
   const json::value* found = object.find(name);
@@ -79,8 +97,43 @@ Result<NewSession> read_new_session(const json::value& body) {
     CLOCHE_TRY(wanted.options.network, session::read_network(*network, "network"));
   }
   CLOCHE_TRY(wanted.options.volumes, read_volume_mounts(object));
+  CLOCHE_TRY(wanted.options.snapshot, object.text("snapshot", ""));
+  CLOCHE_TRY(wanted.options.metadata, object.text_map("metadata"));
+  CLOCHE_TRY(const auto timeout, read_timeout(object));
+  if (timeout) wanted.options.expires = expiry_after(*timeout);
+  CLOCHE_TRY(wanted.options.on_expiry, read_on_timeout(object));
   CLOCHE_CHECK(object.finish());
   return wanted;
+}
+
+Result<std::optional<std::chrono::milliseconds>> read_timeout_body(const json::value& body) {
+  CLOCHE_TRY(JsonObject object, JsonObject::of(body, "the body"));
+  CLOCHE_TRY(const auto timeout, read_timeout(object));
+  CLOCHE_CHECK(object.finish());
+  return timeout;
+}
+
+session::WallTime expiry_after(std::chrono::milliseconds timeout) { return std::chrono::system_clock::now() + timeout; }
+
+Result<SessionFilter> read_session_filter(const http::Query& query) {
+  SessionFilter filter;
+  for (const auto& [name, value] : query.items()) {
+    if (name.starts_with(metadata_prefix)) {
+      filter.metadata.insert_or_assign(name.substr(metadata_prefix.size()), value);
+    } else if (name == "state") {
+      const auto found = std::ranges::find(all_states, value, [](auto state) { return session::to_string(state); });
+      if (found == std::end(all_states)) {
+        return fail(ErrorCode::invalid_argument, "query: state must be live, paused, lost or ending");
+      }
+      filter.states.push_back(*found);
+    }
+  }
+  return filter;
+}
+
+bool SessionFilter::accepts(const session::SessionInfo& info) const {
+  const bool has_state = states.empty() || std::ranges::find(states, info.state) != states.end();
+  return has_state && session::has_all(info.metadata, metadata);
 }
 
 Result<std::optional<NetworkPolicy>> read_network_body(const json::value& body) {
@@ -105,6 +158,10 @@ json::object to_json(const session::SessionInfo& info) {
   body["calls"] = info.calls;
   body["network"] = session::to_json(info.network);
   body["volumes"] = volume_mounts_json(info.volumes);
+  body["metadata"] = json::value_from(info.metadata);
+  body["expires"] = nullptr;
+  if (info.expires) body["expires"] = text_of(*info.expires);
+  body["on_timeout"] = info.on_expiry == session::OnExpiry::pause ? "pause" : "end";
   if (!info.sandbox.empty()) body["sandbox"] = info.sandbox;
   return body;
 }

@@ -15,6 +15,8 @@ using session::SessionStore;
 
 // How long a session may take to be made: its pool may have none that is warm.
 constexpr std::chrono::seconds making_timeout{60};
+// The same for one that starts with the files of a snapshot.
+constexpr std::chrono::minutes restoring_timeout{10};
 // How long calls under way may take until they are cut, when a session is ended.
 constexpr std::chrono::seconds ending_timeout{60};
 
@@ -23,8 +25,8 @@ Task<Status> create(SessionStore& store, Call& call) {
   if (!body) co_return fail(std::move(body).error());
   CLOCHE_CO_TRY(NewSession wanted, read_new_session(*body));
   CLOCHE_CO_TRY(const auto tenant, call.tenant(wanted.tenant));
-  auto made =
-      co_await store.create(tenant, std::move(wanted.id), std::move(wanted.options), Deadline::after(making_timeout));
+  const auto timeout = wanted.options.snapshot.empty() ? making_timeout : restoring_timeout;
+  auto made = co_await store.create(tenant, std::move(wanted.id), std::move(wanted.options), Deadline::after(timeout));
   if (!made) co_return fail(std::move(made).error());
   const json::value answer = to_json(*made);
   co_return co_await http::respond_json(call.exchange, 201, answer);
@@ -39,8 +41,10 @@ Task<Status> list(SessionStore& store, Call& call) {
     CLOCHE_CO_TRY(const auto allowed, call.tenant(tenant));
     tenant = allowed.name();
   }
+  CLOCHE_CO_TRY(const SessionFilter filter, read_session_filter(query));
   constexpr std::size_t weight_of_session = 512;  // the time to serialize one, as a number of bytes
   auto all_of_them = store.list(tenant);
+  std::erase_if(all_of_them, [&](const session::SessionInfo& info) { return !filter.accepts(info); });
   const std::size_t size = all_of_them.size() * weight_of_session;
   std::function<json::value()> make = [infos = std::move(all_of_them)] {
     json::array sessions;

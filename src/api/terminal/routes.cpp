@@ -122,13 +122,17 @@ class Terminal {
   }
 
   Task<> watch_idle(std::chrono::steady_clock::duration idle) {
-    while (Deadline::Clock::now() - last_ < idle) co_await pause_for(idle - (Deadline::Clock::now() - last_));
+    while (Deadline::Clock::now() - last_ < idle) {
+      co_await pause_for(idle - (Deadline::Clock::now() - last_));
+      if (is_paused()) touch();
+    }
     end_program(normal_end, "idle timeout");
     co_await never();
   }
 
   Task<> watch_server(http::Exchange& exchange) {
     co_await exchange.wait_until_server_stops();
+    if (is_paused()) co_return;  // the program cannot end
     end_program(normal_end, "the server is stopping");
     co_await never();
   }
@@ -149,6 +153,7 @@ class Terminal {
   }
 
   void touch() { last_ = Deadline::Clock::now(); }
+  bool is_paused() const { return hold_ && hold_->use->state() == session::SessionState::paused; }
 
   http::WebSocket& socket_;
   Exec& exec_;

@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const WallTime now{1'900'000'000s};
+const WallTime time_of_check{1'900'000'000s};
 const ClaimRules rules{.issuer = "https://id.example", .audience = "cloche"};
 
 // Good claims with some replaced, added, or (empty) left out.
@@ -28,7 +28,7 @@ std::string claims(std::vector<std::pair<std::string, std::string>> changes = {}
 }
 
 // The tenant and role, or the reason of the refusal.
-std::string outcome(const std::string& text, const ClaimRules& by = rules, WallTime at = now) {
+std::string outcome(const std::string& text, const ClaimRules& by = rules, WallTime at = time_of_check) {
   const auto principal = principal_of(text, by, at, "fallback");
   if (!principal) return std::string(to_string(principal.error().reason));
   return principal->tenant + " " + std::string(to_string(principal->role));
@@ -36,7 +36,7 @@ std::string outcome(const std::string& text, const ClaimRules& by = rules, WallT
 
 TEST(JwtClaims, WhatIsNeeded_MakesAUser) {
   EXPECT_EQ(outcome(claims()), "acme user");
-  EXPECT_EQ(principal_of(claims(), rules, now, "fallback")->token_id, "fallback");
+  EXPECT_EQ(principal_of(claims(), rules, time_of_check, "fallback")->token_id, "fallback");
 }
 
 TEST(JwtClaims, Role_IsUserOrAdminAlone) {
@@ -103,9 +103,9 @@ TEST(JwtClaims, OtherNamesOfClaims_AreLookedUpAsTheyAre) {
 }
 
 TEST(JwtClaims, TokenId_IsTheTokensOwnWhereItIsAName) {
-  EXPECT_EQ(principal_of(claims({{"jti", "\"id-7\""}}), rules, now, "fallback")->token_id, "id-7");
+  EXPECT_EQ(principal_of(claims({{"jti", "\"id-7\""}}), rules, time_of_check, "fallback")->token_id, "id-7");
   for (const char* id : {"\"a b\"", "\"\"", "7", "null"}) {
-    EXPECT_EQ(principal_of(claims({{"jti", id}}), rules, now, "fallback")->token_id, "fallback") << id;
+    EXPECT_EQ(principal_of(claims({{"jti", id}}), rules, time_of_check, "fallback")->token_id, "fallback") << id;
   }
 }
 

@@ -21,4 +21,12 @@ Authenticated<Principal> TokenTable::check(const Token& token, WallTime now) con
   return Principal{record.tenant, record.role, record.id};
 }
 
+Authenticated<Principal> TokenTable::principal_of(const std::string& id, WallTime now) const {
+  const auto found = by_id_.find(id);
+  if (found == by_id_.end()) return refuse(Reason::unknown);
+  const TokenRecord& record = found->second;
+  if (record.expires && now >= *record.expires) return refuse(Reason::expired);
+  return Principal{record.tenant, record.role, record.id};
+}
+
 }  // namespace cloche::auth

@@ -17,6 +17,8 @@ class TokenTable {
 
   // `unknown` for an unknown id and for a wrong secret, after the same work; `expired` only if the secret is right.
   Authenticated<Principal> check(const Token& token, WallTime now) const;
+  // Of a token that was checked before, by its id: `unknown` if it was revoked, `expired`.
+  Authenticated<Principal> principal_of(const std::string& id, WallTime now) const;
 
  private:
   std::unordered_map<std::string, TokenRecord> by_id_;

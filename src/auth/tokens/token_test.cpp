@@ -66,6 +66,30 @@ TEST(Token, MadeTokens_DifferAndReadBack) {
   }
 }
 
+TEST(Token, BothSpellings_AreTheSameToken) {
+  const Token token = make_token();
+  EXPECT_EQ(token.e2b_key().size(), 4U + 80U);
+  const auto read = parse_token(token.e2b_key());
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->id, token.id);
+  EXPECT_EQ(read->secret, token.secret);
+  const std::string good = "e2b_" + some_id + some_hash;
+  ASSERT_TRUE(parse_token(good));
+  for (const std::string& text :
+       {good + "a", good.substr(0, good.size() - 1), "e2b_" + some_id + "_" + some_hash, "e2b_" + std::string(40, '0'),
+        "cloche_" + some_id + some_hash, "E2B" + good.substr(3)}) {
+    EXPECT_FALSE(parse_token(text)) << text;
+  }
+}
+
+TEST(TokenTable, TokenById_EndsWithIt) {
+  const WallTime expiry{1000s};
+  const TokenTable book({{.id = some_id, .tenant = "acme", .expires = expiry}});
+  EXPECT_EQ(book.principal_of(some_id, expiry - 1s)->tenant, "acme");
+  EXPECT_EQ(book.principal_of(some_id, expiry).error().reason, Reason::expired);
+  EXPECT_EQ(book.principal_of("0000000000000000", expiry).error().reason, Reason::unknown);
+}
+
 TEST(Token, OtherForms_AreNone) {
   const std::string good = "cloche_" + some_id + "_" + some_hash;
   ASSERT_TRUE(parse_token(good));

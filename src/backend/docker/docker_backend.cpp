@@ -137,6 +137,7 @@ Task<Result<ImageDetails>> DockerBackend::ensure_image(std::string image, Deadli
 
 Task<Result<std::unique_ptr<Enclosure>>> DockerBackend::create(SandboxSpec spec, Deadline deadline) {
   CLOCHE_CO_CHECK(validate(spec));
+  CLOCHE_CO_CHECK(require_sizes(spec.limits));
   if (spec.workspace == WorkspaceKind::disk) {
     co_return fail(ErrorCode::unsupported,
                    "an engine cannot limit the size of a work directory on disk; use the backend oci, or workspace: "
@@ -150,6 +151,7 @@ Task<Result<std::unique_ptr<Enclosure>>> DockerBackend::create(SandboxSpec spec,
   CLOCHE_CO_TRY(plan.runtime, choose_runtime(known, spec.runtime));
   plan.kernel = known.kernel_of(plan.runtime);
   CLOCHE_CO_CHECK(check_walls(known, plan.runtime));
+  if (spec.root) CLOCHE_CO_CHECK(check_root(known, plan.runtime));
   if (spec.gpus.empty()) co_return co_await create_with(std::move(spec), std::move(plan), id, deadline);
   CLOCHE_CO_CHECK(gpus_->check(known, plan.runtime));
   CLOCHE_CO_TRY(plan.devices, co_await gpus_->lend(spec.gpus, id.value, known, deadline));
@@ -306,6 +308,7 @@ Task<Status> DockerBackend::prove(SandboxSpec spec, Deadline deadline) {
   CLOCHE_CO_TRY(const EngineFacts known, co_await facts(deadline));
   CLOCHE_CO_TRY(const std::string runtime, choose_runtime(known, spec.runtime));
   CLOCHE_CO_CHECK(check_walls(known, runtime));
+  if (spec.root) CLOCHE_CO_CHECK(check_root(known, runtime));
   auto there = co_await inspect_image(*engine_, spec.image, deadline);
   if (!there && there.error().code == ErrorCode::not_found) co_return Status{};
   if (!there) co_return fail(as_trouble_of_engine(std::move(there).error()));
@@ -328,7 +331,7 @@ Task<Status> DockerBackend::remove_former(std::vector<std::string> names, Deadli
   CLOCHE_CO_TRY(auto found, co_await list_containers(*engine_, std::move(of_name), deadline));
   Status result;
   for (ContainerSummary& container : found) {
-    const auto spec = labels::read_spec(container.labels[labels::spec_json]);
+    const auto spec = read_spec(container.labels[labels::spec_json]);
     const bool is_ours =
         !container.labels.contains(labels::owner) && spec && std::ranges::find(names, spec->name) != names.end();
     if (!is_ours) continue;
@@ -367,14 +370,15 @@ Task<Status> DockerBackend::remove_belongings(Deadline deadline) {
 
 // A container that a process before us made, if it still is a sandbox.
 Task<Result<std::unique_ptr<Enclosure>>> DockerBackend::take_up(ContainerSummary container, Deadline deadline) {
-  if (container.state != "running")
+  const bool is_paused = container.state == "paused";
+  if (container.state != "running" && !is_paused)
     co_return fail(ErrorCode::sandbox_lost, "it does not run (" + container.state + ")");
   ContainerParts parts;
   parts.container = container.id;
   parts.id = SandboxId{container.labels[labels::sandbox]};
   parts.gpus = gpus_;
   if (parts.id.value.empty()) co_return fail(ErrorCode::sandbox_lost, "it has no sandbox id");
-  CLOCHE_CO_TRY(parts.spec, labels::read_spec(container.labels[labels::spec_json]));
+  CLOCHE_CO_TRY(parts.spec, read_spec(container.labels[labels::spec_json]));
   if (const auto uid = labels::read_uid(container.labels)) parts.spec.uid = *uid;
   HeldId held(held_, parts.id.value);
   CLOCHE_CO_TRY(const ContainerDetails details, co_await inspect_container(*engine_, container.id, deadline));
@@ -387,6 +391,8 @@ Task<Result<std::unique_ptr<Enclosure>>> DockerBackend::take_up(ContainerSummary
   if (cpu_share(details.cpus) != cpu_share(parts.spec.limits.cpus)) parts.spec.limits.cpus = details.cpus;
   // With gVisor the engine's figure is of other threads.
   if (parts.kernel == Kernel::shared) parts.spec.limits.pids = static_cast<std::uint32_t>(details.pids);
+  // An earlier process has frozen it; its agent has to respond.
+  if (is_paused) CLOCHE_CO_CHECK(co_await unpause_container(*engine_, container.id, deadline));
   CLOCHE_CO_TRY(http::Upgrade attached, co_await attach_container(*engine_, container.id, deadline));
   co_return create_enclosure(reaper_, std::move(parts), std::move(attached), std::move(held));
 }

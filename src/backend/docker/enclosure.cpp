@@ -5,6 +5,7 @@
 #include "backend/docker/hardening.hpp"
 #include "backend/docker/labels.hpp"
 #include "core/async/shielded.hpp"
+#include "core/fault_point.hpp"
 
 namespace cloche::docker {
 
@@ -38,6 +39,10 @@ Error refusal_of_limits(Error error) {
   }
 }
 
+Error refusal_of_pause(Error error) {
+  return error.code == ErrorCode::sandbox_lost ? error : as_trouble_of_engine(std::move(error));
+}
+
 class DockerEnclosure final : public Enclosure {
  public:
   DockerEnclosure(std::shared_ptr<Reaper> reaper, ContainerParts parts, http::Upgrade attached, HeldId held)
@@ -58,6 +63,9 @@ class DockerEnclosure final : public Enclosure {
   Channel& channel() override { return channel_; }
 
   Task<Status> set_limits(const Limits& limits) override;
+  Task<Status> freeze(Deadline deadline) override;
+  Task<Status> thaw(Deadline deadline) override;
+  Task<Result<ResourceUse>> resource_use(Deadline deadline) override;
   Task<Result<Evidence>> evidence() override;
   bool has_cheap_evidence() const override { return false; }
   Task<Status> destroy(Deadline deadline) override;
@@ -162,6 +170,29 @@ Task<Result<Evidence>> DockerEnclosure::evidence() {
   // An engine has no figures of a container that has ended; the kernel kills at the limit.
   if (evidence.oom_kills > 0 && !evidence.memory_peak) evidence.memory_peak = parts_.spec.limits.memory;
   co_return evidence;
+}
+
+Task<Status> DockerEnclosure::freeze(Deadline deadline) {
+  auto frozen = co_await pause_container(*engine_, parts_.container, deadline);
+  if (!frozen) co_return fail(refusal_of_pause(std::move(frozen).error()).at("freeze sandbox " + parts_.id.value));
+  fault_point<"backend.freeze.frozen">();
+  co_return Status{};
+}
+
+Task<Status> DockerEnclosure::thaw(Deadline deadline) {
+  auto thawed = co_await unpause_container(*engine_, parts_.container, deadline);
+  if (!thawed) co_return fail(refusal_of_pause(std::move(thawed).error()).at("thaw sandbox " + parts_.id.value));
+  co_return Status{};
+}
+
+Task<Result<ResourceUse>> DockerEnclosure::resource_use(Deadline deadline) {
+  auto stats = co_await container_stats(*engine_, parts_.container, deadline);
+  if (!stats) co_return fail(std::move(stats).error().at("measure sandbox " + parts_.id.value));
+  ResourceUse use;
+  use.cpu_time = std::chrono::microseconds(stats->cpu_ns / 1000);
+  use.cache.count = std::min(stats->cache, stats->memory);
+  use.memory.count = stats->memory - use.cache.count;
+  co_return use;
 }
 
 Task<Status> DockerEnclosure::destroy(Deadline deadline) {

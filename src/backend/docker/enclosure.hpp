@@ -2,34 +2,15 @@
 #pragma once
 
 #include <memory>
-#include <set>
 #include <string>
 
 #include "backend/docker/engine/attached_channel.hpp"
 #include "backend/docker/engine/engine.hpp"
 #include "backend/docker/reaper.hpp"
 #include "sandbox/backend.hpp"
+#include "sandbox/held_ids.hpp"
 
 namespace cloche::docker {
-
-// Ids of the sandboxes that this process makes or holds: what `recover` leaves alone.
-using HeldIds = std::set<std::string>;
-
-class HeldId {
- public:
-  HeldId(std::shared_ptr<HeldIds> held, std::string id) : held_(std::move(held)), id_(std::move(id)) {
-    held_->insert(id_);
-  }
-  HeldId(HeldId&&) = default;
-  HeldId& operator=(HeldId&&) = delete;
-  ~HeldId() {
-    if (held_) held_->erase(id_);
-  }
-
- private:
-  std::shared_ptr<HeldIds> held_;
-  std::string id_;
-};
 
 class EngineGpus;
 

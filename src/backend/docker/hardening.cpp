@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "backend/kernel/capabilities.hpp"
 #include "backend/kernel/cpu_share.hpp"
 #include "backend/kernel/gvisor_needs.hpp"
 #include "backend/kernel/proc_paths.hpp"
@@ -25,6 +26,10 @@ json::object tmpfs_places(const SandboxSpec& spec, const std::vector<std::string
   for (const auto& volume : volumes) places[volume] = "ro,noexec,nosuid,nodev,size=4096";
   places["/tmp"] = fmt::format("rw,exec,nosuid,nodev,size={},nr_inodes={},mode=1777", spec.limits.tmp_dir.count,
                                inodes_for(spec.limits.tmp_dir));
+  if (spec.root) {
+    places[root_home] = fmt::format("rw,exec,nosuid,nodev,size={},nr_inodes={},mode=0700", spec.limits.tmp_dir.count,
+                                    inodes_for(spec.limits.tmp_dir));
+  }
   // The engine's own has a size, and no limit of inodes.
   places["/dev/shm"] = fmt::format("rw,noexec,nosuid,nodev,size={},nr_inodes={},mode=1777", spec.limits.shm_dir.count,
                                    inodes_for(spec.limits.shm_dir));
@@ -76,9 +81,10 @@ json::object host_config(const SandboxSpec& spec, const ContainerPlan& plan) {
   config["Runtime"] = plan.runtime;
   config["ReadonlyRootfs"] = true;
   config["Privileged"] = false;
-  // The agent starts programs as another user and ends them; it needs nothing else, and they get nothing at all.
   config["CapDrop"] = json::array{"ALL"};
-  config["CapAdd"] = json::array{"SETUID", "SETGID", "KILL"};
+  json::array capabilities;
+  for (const std::string_view name : capabilities_for(spec)) capabilities.emplace_back(json::string(name));
+  config["CapAdd"] = std::move(capabilities);
   config["SecurityOpt"] = json::array{"no-new-privileges", filter_option()};
   // Not the engine's own: it leaves the host's interrupts and load open.
   config["MaskedPaths"] = json::array(masked_paths.begin(), masked_paths.end());

@@ -6,7 +6,7 @@
 
 #include "backend/docker/engine/container_calls.hpp"
 #include "sandbox/backend.hpp"
-#include "sandbox/spec.hpp"
+#include "sandbox/spec_text.hpp"
 
 namespace cloche::docker::labels {
 
@@ -40,9 +40,5 @@ std::string owner_of(const LabelMap& borne);
 
 // The uid of a container's programs, if it says one.
 std::optional<std::uint32_t> read_uid(const LabelMap& borne);
-
-// The spec in a label, as the caller gave it, and back. A spec holds no secret.
-std::string write_spec(const SandboxSpec& spec);
-Result<SandboxSpec> read_spec(std::string_view text);
 
 }  // namespace cloche::docker::labels

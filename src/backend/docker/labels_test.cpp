@@ -12,6 +12,8 @@ SandboxSpec sample() {
   spec.work_dir = "/home/w";
   spec.uid = 1234;
   spec.gid = 2345;
+  spec.user = "someone";
+  spec.root = true;
   spec.hostname = "box";
   spec.name = "my-box";
   spec.limits.memory = mib(77);
@@ -27,16 +29,18 @@ SandboxSpec sample() {
 TEST(Labels, Gpus_AreReadAsTheyWereWritten) {
   SandboxSpec spec;
   spec.gpus.ids = {"GPU-1", "0"};
-  EXPECT_EQ(labels::read_spec(labels::write_spec(spec))->gpus, spec.gpus);
+  EXPECT_EQ(read_spec(write_spec(spec))->gpus, spec.gpus);
   spec.gpus = {.all = true, .count = 0, .ids = {}};
-  EXPECT_EQ(labels::read_spec(labels::write_spec(spec))->gpus, spec.gpus);
+  EXPECT_EQ(read_spec(write_spec(spec))->gpus, spec.gpus);
 }
 
 TEST(SpecLabel, Spec_SurvivesTheRoundTrip) {
   const SandboxSpec spec = sample();
-  const auto back = labels::read_spec(labels::write_spec(spec));
+  const auto back = read_spec(write_spec(spec));
   ASSERT_TRUE(back) << back.error().message;
-  EXPECT_EQ(labels::write_spec(*back), labels::write_spec(spec));
+  EXPECT_EQ(write_spec(*back), write_spec(spec));
+  EXPECT_EQ(back->user, "someone");
+  EXPECT_TRUE(back->root);
   EXPECT_EQ(back->limits.memory, mib(77));
   EXPECT_EQ(back->limits.cpus, 0.25);
   EXPECT_EQ(back->mounts.size(), 2u);
@@ -48,7 +52,7 @@ TEST(SpecLabel, Spec_SurvivesTheRoundTrip) {
 TEST(SpecLabel, UidThatWasNotSet_IsNotSetAfterwards) {
   SandboxSpec spec = sample();
   spec.uid.reset();
-  EXPECT_EQ(labels::read_spec(labels::write_spec(spec)).value().uid, std::nullopt);
+  EXPECT_EQ(read_spec(write_spec(spec)).value().uid, std::nullopt);
 }
 
 TEST(UidLabel, Number_IsRead) {
@@ -59,11 +63,10 @@ TEST(UidLabel, Number_IsRead) {
 }
 
 TEST(SpecLabel, NonsenseOrRoot_IsRefused) {
-  for (const char* odd : {"", "{", "null", "{}", "[]", R"({"work_dir":7})"})
-    EXPECT_FALSE(labels::read_spec(odd)) << odd;
+  for (const char* odd : {"", "{", "null", "{}", "[]", R"({"work_dir":7})"}) EXPECT_FALSE(read_spec(odd)) << odd;
   SandboxSpec root = sample();
   root.uid = 0;
-  EXPECT_FALSE(labels::read_spec(labels::write_spec(root)));
+  EXPECT_FALSE(read_spec(write_spec(root)));
 }
 
 TEST(SandboxLabels, OwnNames_CannotBeTakenByTheCaller) {

@@ -76,6 +76,61 @@ TEST_F(DockerRecovery, Recover_TakesUpTheLivingRemovesTheDeadAndLeavesTheRest) {
   });
 }
 
+TEST_F(DockerRecovery, PausedContainer_IsUnpausedAndTakenUp) {
+  engine_.containers = {{"01", {"a", "paused", labelled(labels::for_sandbox(spec(), {"sb1"}, {"test"}).value())}}};
+  run([this]() -> Task<> {
+    auto made = backend();
+    auto living = co_await made->recover(soon());
+    EXPECT_TRUE(living && living->size() == 1) << (living ? "none" : living.error().message);
+    if (!living || living->empty()) co_return;
+    EXPECT_EQ(engine_.containers.at("01").state, "running");
+    Enclosure& enclosure = *living->front();
+    // Again and again is fine.
+    for (int i = 0; i < 2; ++i) {
+      auto frozen = co_await enclosure.freeze(soon());
+      EXPECT_TRUE(frozen) << frozen.error().message;
+      EXPECT_EQ(engine_.containers.at("01").state, "paused");
+    }
+    for (int i = 0; i < 2; ++i) {
+      auto thawed = co_await enclosure.thaw(soon());
+      EXPECT_TRUE(thawed) << thawed.error().message;
+      EXPECT_EQ(engine_.containers.at("01").state, "running");
+    }
+    engine_.containers.at("01").state = "exited";
+    auto dead = co_await enclosure.freeze(soon());
+    EXPECT_TRUE(!dead && dead.error().code == ErrorCode::sandbox_lost);
+    engine_.containers.clear();
+    auto gone = co_await enclosure.thaw(soon());
+    EXPECT_TRUE(!gone && gone.error().code == ErrorCode::sandbox_lost);
+  });
+}
+
+TEST_F(DockerRecovery, ResourceUse_IsReadFromTheStatisticsOfEitherVersionOfCgroups) {
+  engine_.containers = {{"01", {"a", "running", labelled(labels::for_sandbox(spec(), {"sb1"}, {"test"}).value())}}};
+  run([this]() -> Task<> {
+    auto made = backend();
+    auto living = co_await made->recover(soon());
+    EXPECT_TRUE(living && living->size() == 1);
+    if (!living || living->empty()) co_return;
+    for (const char* stats : {R"({"total_inactive_file":100,"total_active_file":50,"inactive_file":1,"active_file":1})",
+                              R"({"inactive_file":100,"active_file":50})"}) {
+      engine_.server().on("GET /v1.41/containers/01/stats", 200,
+                          R"({"read":"2031-05-17T09:30:00Z","cpu_stats":{"cpu_usage":{"total_usage":5000000}},)"
+                          R"("memory_stats":{"usage":1150,"stats":)" +
+                              std::string(stats) + "}}");
+      auto use = co_await living->front()->resource_use(soon());
+      EXPECT_TRUE(use) << use.error().message;
+      if (!use) co_return;
+      EXPECT_EQ(use->cpu_time, 5ms);
+      EXPECT_EQ(use->memory.count, 1000u);
+      EXPECT_EQ(use->cache.count, 150u);
+    }
+    engine_.server().on("GET /v1.41/containers/01/stats", 200, R"({"memory_stats":{"usage":-5}})");
+    auto odd = co_await living->front()->resource_use(soon());
+    EXPECT_TRUE(odd);
+  });
+}
+
 // The engine says nothing of one container, and does not remove it.
 TEST_F(DockerRecovery, ContainerThatResists_CostsNoOtherAndIsRemovedLater) {
   engine_.containers = {

@@ -1,5 +1,6 @@
 #include "backend/oci/bundle.hpp"
 
+#include "backend/kernel/capabilities.hpp"
 #include "backend/kernel/proc_paths.hpp"
 
 #include <algorithm>
@@ -75,8 +76,8 @@ json::array device_access(const std::vector<gpu::DeviceNode>& nodes) {
 json::object process(const SandboxSpec& spec, const BundleParts& parts) {
   json::array arguments = strings({agent_target});
   for (const std::string& argument : parts.agent_arguments) arguments.emplace_back(argument);
-  // All that the agent needs to start programs as another user and to stop them. They themselves have none.
-  const json::array capabilities = strings({"CAP_SETUID", "CAP_SETGID", "CAP_KILL"});
+  json::array capabilities;
+  for (const std::string_view name : capabilities_for(spec)) capabilities.emplace_back("CAP_" + std::string(name));
   const std::uint64_t open_files = agent_open_files(spec.limits);
   json::object process = {
       {"terminal", false},
@@ -116,6 +117,7 @@ json::array mounts(const SandboxSpec& spec, const BundleParts& parts) {
   list.push_back(tmpfs("/dev/shm", spec.limits.shm_dir, {"noexec", "mode=1777"}));
   list.push_back(mount("/dev/mqueue", "mqueue", "mqueue", strings({"nosuid", "noexec", "nodev"})));
   list.push_back(tmpfs("/tmp", spec.limits.tmp_dir, {"mode=1777"}));
+  if (spec.root) list.push_back(tmpfs(root_home, spec.limits.tmp_dir, {"mode=0700"}));
   if (spec.workspace == WorkspaceKind::memory) {
     list.push_back(tmpfs(spec.work_dir, spec.limits.work_dir,
                          {"mode=0755", "uid=" + std::to_string(uid_of(spec)), "gid=" + std::to_string(spec.gid)}));

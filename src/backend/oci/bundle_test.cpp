@@ -45,6 +45,21 @@ TEST(Bundle, Agent_HasNoMoreThanItNeeds) {
   EXPECT_THAT(json::serialize(process.at("rlimits")), HasSubstr(R"({"type":"RLIMIT_CORE","hard":0,"soft":0})"));
 }
 
+TEST(Bundle, SandboxWithRoot_HasRootsCapabilitiesAndHome) {
+  SandboxSpec spec;
+  spec.root = true;
+  const auto bundle = make_bundle(spec, parts());
+  const auto& capabilities = bundle.at("process").at("capabilities").as_object();
+  EXPECT_EQ(
+      json::serialize(capabilities.at("bounding")),
+      R"(["CAP_SETUID","CAP_SETGID","CAP_KILL","CAP_CHOWN","CAP_DAC_OVERRIDE","CAP_FOWNER","CAP_FSETID","CAP_NET_BIND_SERVICE"])");
+  EXPECT_EQ(json::serialize(capabilities.at("inheritable")), "[]");
+  EXPECT_TRUE(bundle.at("process").at("noNewPrivileges").as_bool());
+  EXPECT_THAT(options_at(bundle, "/root"), HasSubstr("mode=0700"));
+  EXPECT_THAT(options_at(bundle, "/root"), HasSubstr("nosuid"));
+  EXPECT_THROW(options_at(make_bundle({}, parts()), "/root"), std::out_of_range);
+}
+
 TEST(Bundle, Root_IsReadOnlyAndUidsAreTheSandboxsOwn) {
   const auto bundle = make_bundle({}, parts());
   EXPECT_TRUE(bundle.at("root").at("readonly").as_bool());

@@ -88,7 +88,7 @@ TEST_P(Lifecycle, ProgramsThatForkAndIgnore_EndWithTheSandbox) {
   bench.run<Status>([&]() -> Task<Status> { return sandbox->channel().write_all("burn 60000\n"); });
   const auto start = std::chrono::steady_clock::now();
   bench.destroy(*sandbox);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, 10s);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 30s);
   EXPECT_EQ(bench.leftovers(), "");
 }
 

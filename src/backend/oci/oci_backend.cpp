@@ -79,6 +79,7 @@ class OciBackend final : public Backend {
 
   Task<Result<std::unique_ptr<Enclosure>>> create(SandboxSpec spec, Deadline deadline) override {
     CLOCHE_CO_CHECK(at_create(validate(spec)));
+    CLOCHE_CO_CHECK(at_create(require_sizes(spec.limits)));
     CLOCHE_CO_CHECK(at_create(validate_text(spec)));
     // A cancellation stops the work at its next step; the work takes back what it made, and is waited for.
     const CancelToken token(deadline);
@@ -140,6 +141,7 @@ class OciBackend final : public Backend {
 
   Task<Status> prove(SandboxSpec spec, Deadline deadline) override {
     CLOCHE_CO_CHECK(validate(spec));
+    CLOCHE_CO_CHECK(require_sizes(spec.limits));
     auto work = [host = host_, spec = std::move(spec), token = CancelToken(deadline)]() -> Status {
       return oci::prove_sandbox(*host, spec, token);
     };

@@ -79,6 +79,34 @@ class OciEnclosure final : public Enclosure {
     co_return applied;
   }
 
+  Task<Status> freeze(Deadline deadline) override {
+    if (destroyed_) co_return fail(gone());
+    auto work = [host = host_, id = record_.id.value, deadline]() -> Status {
+      const Cgroup cgroup = host->cgroups()->at(id);
+      CLOCHE_CHECK(cgroup.freeze(deadline));
+      fault_point<"backend.freeze.frozen">();
+      cgroup.release_memory();
+      return {};
+    };
+    Status frozen = co_await run_blocking_to_the_end(pool_, std::move(work));
+    if (!frozen) co_return fail(std::move(frozen).error().at("freeze sandbox " + record_.id.value));
+    co_return frozen;
+  }
+  Task<Status> thaw(Deadline deadline) override {
+    if (destroyed_) co_return fail(gone());
+    auto work = [host = host_, id = record_.id.value, deadline]() -> Status {
+      return host->cgroups()->at(id).thaw(deadline);
+    };
+    Status thawed = co_await run_blocking_to_the_end(pool_, std::move(work));
+    if (!thawed) co_return fail(std::move(thawed).error().at("thaw sandbox " + record_.id.value));
+    co_return thawed;
+  }
+
+  Task<Result<ResourceUse>> resource_use(Deadline) override {
+    if (destroyed_) co_return fail(gone());
+    co_return host_->cgroups()->at(record_.id.value).resource_use();
+  }
+
   Task<Result<Evidence>> evidence() override {
     if (destroyed_) co_return fail(gone());
     // Two counters out of the kernel's memory: another thread would take longer to wake than this takes.

@@ -60,6 +60,8 @@ json::object spec_to_json(const SandboxSpec& spec) {
           {"work_dir", spec.work_dir},
           {"uid", uid_of(spec)},
           {"gid", spec.gid},
+          {"user", spec.user},
+          {"root", spec.root},
           {"hostname", spec.hostname},
           {"limits", limits_to_json(spec.limits)},
           {"egress", spec.egress},
@@ -85,6 +87,9 @@ SandboxSpec spec_from_json(const json::object& object) {
   spec.hostname = text(object.at("hostname"));
   spec.limits = limits_from_json(object.at("limits").as_object());
   if (const json::value* egress = object.if_contains("egress")) spec.egress = egress->as_bool();
+  // Records of older versions have neither.
+  if (const json::value* user = object.if_contains("user")) spec.user = text(*user);
+  if (const json::value* root = object.if_contains("root")) spec.root = root->as_bool();
   // Records of older versions have none: all was in memory.
   if (const json::value* workspace = object.if_contains("workspace")) {
     spec.workspace = workspace->as_string() == "disk" ? WorkspaceKind::disk : WorkspaceKind::memory;

@@ -16,6 +16,8 @@ SandboxRecord example() {
   record.spec.image = "/images/x";
   record.spec.work_dir = "/w";
   record.spec.uid = 7;
+  record.spec.user = "someone";
+  record.spec.root = true;
   record.spec.workspace = WorkspaceKind::disk;
   record.spec.disk_size = mib(77);
   record.spec.limits.memory = mib(99);
@@ -46,6 +48,8 @@ TEST(Record, WrittenAndRead_IsTheSame) {
   EXPECT_EQ(after.gpus.nodes, before.gpus.nodes);
   EXPECT_EQ(after.gpus.env, before.gpus.env);
   EXPECT_EQ(after.first, before.first);
+  EXPECT_EQ(after.spec.user, "someone");
+  EXPECT_TRUE(after.spec.root);
   EXPECT_EQ(after.spec.limits.cpus, 0.25);
   EXPECT_EQ(after.spec.labels, before.spec.labels);
   EXPECT_EQ(after.spec.mounts.at(0).access, Access::read_write);

@@ -32,6 +32,8 @@ bool is_living(const SandboxRecord& record, const Host& host) {
 Result<MadeSandbox> meet_again(Host& host, SandboxRecord record) {
   const SandboxFiles files = host.files_of(record.id.value);
   MadeSandbox met;
+  // An earlier process may have frozen it; its agent has to respond.
+  CLOCHE_CHECK(host.cgroups()->at(record.id.value).thaw(Deadline::after(time_for_one)));
   CLOCHE_TRY(met.ends, open_server_ends(files.to_agent, files.from_agent));
   record.keeper = identify_self();
   CLOCHE_CHECK(write_record(files.record, record));

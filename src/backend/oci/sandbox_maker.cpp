@@ -158,6 +158,12 @@ class Making {
       CLOCHE_TRY(BundleBind shown, show(stage, bind.source, bind.target, bind.kind, Access::read_only));
       parts.root_binds.push_back(std::move(shown));
     }
+    // A sudo of the image's own cannot work: its file belongs to no user of the sandbox.
+    const std::string sudo = spec.root ? place_of_program(image_root, "sudo") : std::string();
+    if (!sudo.empty()) {
+      CLOCHE_TRY(BundleBind shown, show(stage, agent.path, sudo, PathKind::file, Access::read_only));
+      parts.root_binds.push_back(std::move(shown));
+    }
     for (const SourcedMount& each : mounts) {
       CLOCHE_TRY(BundleBind shown, show(stage, each.mount.source, each.mount.target, each.kind, each.mount.access));
       parts.mounts.push_back(std::move(shown));

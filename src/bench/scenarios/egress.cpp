@@ -4,6 +4,7 @@
 
 #include "bench/alternatives/python.hpp"
 #include "bench/alternatives/service_client.hpp"
+#include "bench/bare_relay.hpp"
 #include "bench/egress_origin.hpp"
 #include "bench/interrupt.hpp"
 #include "bench/processes.hpp"
@@ -25,6 +26,7 @@ constexpr int connections_each = 10;
 
 const std::string directly = "directly, on the host";
 const std::string through = "through the broker";
+const std::string bare_hops = "through bare copies with the same hops";
 const std::string with_secret = "through the broker, with a secret";
 
 ServiceSettings settings_for(const Target& target, const EgressOrigin& origin, int sessions) {
@@ -144,18 +146,23 @@ Status measure_requests(Surroundings& surroundings, Clients& clients, const Egre
 }
 
 Status measure_streams(Surroundings& surroundings, Clients& clients, const EgressOrigin& origin, Section& section) {
+  CLOCHE_TRY(const auto relay, BareRelay::start(origin.raw_port()));
   for (const auto& [what, name] :
        {std::pair("down", "one stream to the program"), {"up", "one stream to the server"}}) {
     const EgressTask task{what, surroundings.pick(128, 512), origin.raw_port()};
-    std::vector<Way> ways{{directly, false, task, {}}, {through, true, task, {}}};
+    const EgressTask relayed{what, task.count, relay->port()};
+    std::vector<Way> ways{{directly, false, task, {}}, {through, true, task, {}}, {bare_hops, false, relayed, {}}};
     CLOCHE_CHECK(take_turns(clients, ways, surroundings.pick(2, 8)));
     const Summary direct = summarise(std::move(ways[0].numbers));
     const Summary brokered = summarise(std::move(ways[1].numbers));
+    const Summary bare = summarise(std::move(ways[2].numbers));
     section.figures.push_back({std::string(name) + ", " + directly, "MiB/s", direct});
     section.figures.push_back({std::string(name) + ", " + through, "MiB/s", brokered});
+    section.figures.push_back({std::string(name) + ", " + bare_hops, "MiB/s", bare});
     const double share = brokered.p50 / direct.p50;
-    section.goals.push_back({std::string(name) + ", " + through, "a direct connection over loopback",
-                             "at least half (p50)", number_text(share) + " of it", share >= 0.5});
+    section.goals.push_back(
+        {std::string(name) + ", " + through, "a direct connection over loopback", "at least half (p50)",
+         number_text(share) + " of it; bare copies: " + number_text(bare.p50 / direct.p50), share >= 0.5});
   }
   return {};
 }
@@ -202,7 +209,8 @@ Result<Section> measure_egress(Surroundings& surroundings) {
   section.method =
       "A Python client makes small HTTPS requests to a server of the host, over new connections (with the TLS "
       "handshake) and over one that it keeps, and transfers bytes over one connection without TLS. It runs on the host "
-      "and in a session, where it uses the proxy. With a secret, the server ends TLS on both sides. All take turns. "
+      "and in a session, where it uses the proxy. Bare copies are what the hops cost (socket, pipe, socket) in a relay "
+      "that does nothing else. With a secret, the server ends TLS on both sides. All take turns. "
       "Then connections are held in many sessions.";
   const auto target = surroundings.main_target();
   if (!target) return without_main_target(std::move(section));

@@ -23,6 +23,14 @@ std::string words_in(const json::object& entry, std::string_view name) {
   return words;
 }
 
+std::string volumes_of(const json::object& entry) {
+  std::string all;
+  for (const json::object& each : json::objects(json::find(entry, "volumes"))) {
+    all += (all.empty() ? "" : ", ") + json::text(each, "tenant_id") + "/" + json::text(each, "name");
+  }
+  return all;
+}
+
 std::string tenants_of(const json::object& entry) {
   if (json::truth(entry, "all_tenants")) return "all";
   const std::string tenants = words_in(entry, "tenants");
@@ -30,7 +38,7 @@ std::string tenants_of(const json::object& entry) {
 }
 
 Table access_table(const json::value& answer) {
-  Table table({{"KIND"}, {"NAME"}, {"TENANTS"}, {"SECRETS"}, {"MOUNTS"}});
+  Table table({{"KIND"}, {"NAME"}, {"TENANTS"}, {"SECRETS"}, {"MOUNTS"}, {"VOLUMES"}});
   for (const auto& [kind, list] : {std::pair("profile", "profiles"),
                                    {"secret", "secrets"},
                                    {"rule set", "rule_sets"},
@@ -38,7 +46,7 @@ Table access_table(const json::value& answer) {
                                    {"language", "languages"}}) {
     for (const json::object& entry : json::objects(json::find(answer, list))) {
       table.add({std::string(kind), json::text(entry, "name"), tenants_of(entry), words_in(entry, "secrets"),
-                 words_in(entry, "mounts")});
+                 words_in(entry, "mounts"), volumes_of(entry)});
     }
   }
   return table;

@@ -14,6 +14,7 @@
 #include "cli/network_flags.hpp"
 #include "cli/stdio.hpp"
 #include "cli/text/print.hpp"
+#include "cli/volume_flags.hpp"
 #include "core/async/event.hpp"
 #include "core/async/first_of.hpp"
 #include "json/lenient_json.hpp"
@@ -32,6 +33,7 @@ struct ExecFlags {
   ServerFlags server;
   ExecArguments args;
   NetworkFlags network;
+  VolumeFlags volumes;
   std::vector<std::string> env;
   std::string stdin_file;
   double timeout = 0;
@@ -143,8 +145,19 @@ Task<Result<int>> change_network(Service& service, const ExecFlags& flags, Netwo
   co_return 0;
 }
 
+// A session has its volumes from its start.
+Task<Result<int>> make_session(Service& service, const ExecFlags& flags, json::array volumes) {
+  auto made = co_await find_or_make_session(service, flags.args.session, flags.args.tenant, std::move(volumes));
+  if (!made) co_return fail(std::move(made).error());
+  co_return 0;
+}
+
 int exec(const ExecFlags& flags) {
   ExecArguments args = arguments_of(flags);
+  if (const json::array volumes = flags.volumes.volumes(); !volumes.empty()) {
+    const auto make = [&](Service& service) { return make_session(service, flags, volumes); };
+    if (const int interrupted = run_client(flags.server, make); interrupted != 0) return interrupted;
+  }
   if (const auto network = flags.network.network()) {
     const auto change = [&](Service& service) { return change_network(service, flags, *network); };
     if (const int interrupted = run_client(flags.server, change); interrupted != 0) return interrupted;
@@ -208,6 +221,7 @@ void add_exec_command(CLI::App& app, Action& chosen) {
   for (CLI::Option* other : {code, timeout, background, json, no_stdin}) tty->excludes(other);
   flags->network.add_to(*command);
   flags->network.add_rule_sets_to(*command);
+  flags->volumes.add_to(*command);
   add_tenant_flag(*command, flags->args.tenant);
   flags->server.add_to(*command);
   command->callback([flags, code, &chosen] {

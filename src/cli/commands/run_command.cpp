@@ -31,6 +31,7 @@
 #include "library/throwing.hpp"
 #include "runner/judge/verdict.hpp"
 #include "sandbox/backend_traits.hpp"
+#include "sandbox/limits.hpp"
 
 namespace cloche::cli {
 
@@ -53,6 +54,7 @@ struct RunFlags {
   std::string memory;
   double timeout = 10;
   double cpus = 0.5;
+  bool cpus_given = false;
   bool json = false;
 };
 
@@ -87,6 +89,7 @@ Job make_job(const RunFlags& flags) {
 }
 
 std::string default_image(const Job& job, const BackendTraits& backend) {
+  if (backend.images == BackendTraits::Images::templates) return {};
   const char* given = std::getenv(std::string(backend.image_variable).c_str());
   if (given != nullptr && *given != '\0') return given;
   return job.language.image.empty() ? std::string(backend.usual_image) : job.language.image;
@@ -110,6 +113,13 @@ SandboxSpec sandbox_spec(const RunFlags& flags, const Job& job) {
   if (job.steps.compile) {
     raise(job.steps.compile->limits);
     spec.limits.memory = std::max(spec.limits.memory, job.steps.compile->limits.memory.value_or(Bytes{}));
+  }
+  if (backend.has_sizes_of_image) {
+    if (!flags.memory.empty() || flags.cpus_given) {
+      throw SandboxArgumentError("--memory and --cpus cannot be set with the backend " + std::string(backend.name) +
+                                 ": they are those of the template");
+    }
+    spec.limits = limits_of_image(spec.limits);
   }
   return spec;
 }
@@ -186,7 +196,8 @@ async::Task<bool> compile_in(async::Sandbox& sandbox, const RunFlags& flags, con
   }
   if (!report.compiled) co_return false;
   Limits limits = sandbox.spec().limits;
-  if (limits.memory != job.memory) {
+  const bool can_be_set = !traits_of(flags.engine.options().backend).has_sizes_of_image;
+  if (can_be_set && limits.memory != job.memory) {
     limits.memory = job.memory;
     co_await sandbox.set_limits(limits);
   }
@@ -329,7 +340,7 @@ void add_run_command(CLI::App& app, Action& chosen) {
       ->capture_default_str();
   command->add_option("--memory", flags->memory,
                       "Memory limit, such as 128m or 1g (default: depends on the language, 128m for most)");
-  command->add_option("--cpus", flags->cpus, "CPU limit in cores")->capture_default_str();
+  auto* cpus = command->add_option("--cpus", flags->cpus, "CPU limit in cores")->capture_default_str();
   command->add_option("--image", flags->image,
                       "docker: an image; oci: a root filesystem directory, an OCI layout or a `docker save` archive");
   command->add_option("--runtime", flags->runtime, "Runtime: crun, runc, runsc, or auto for the strongest available")
@@ -337,7 +348,10 @@ void add_run_command(CLI::App& app, Action& chosen) {
   flags->network.add_to(*command);
   command->add_flag("--json", flags->json, "Print the outcome and the output as JSON");
   flags->engine.add_to(*command);
-  command->callback([flags, &chosen] { chosen = [flags] { return run(*flags); }; });
+  command->callback([flags, cpus, &chosen] {
+    flags->cpus_given = cpus->count() > 0;
+    chosen = [flags] { return run(*flags); };
+  });
 }
 
 }  // namespace cloche::cli

@@ -48,7 +48,6 @@ config::Config config_of(const ServeFlags& flags) {
   for (const auto& [variable, value] : flags.over_environment) {
     if (!value.empty()) environment[variable] = value;
   }
-  value_or_throw(config::refuse_missing_features(environment));
   return value_or_throw(config::read_config(flags.config, environment));
 }
 

@@ -7,6 +7,8 @@
 #include "cli/client/session_place.hpp"
 #include "cli/command.hpp"
 #include "cli/commands/copy_command.hpp"
+#include "cli/commands/pause_command.hpp"
+#include "cli/commands/snapshots_command.hpp"
 #include "cli/figures.hpp"
 #include "cli/text/clean.hpp"
 #include "cli/text/print.hpp"
@@ -149,11 +151,14 @@ void add_kill_command(CLI::App& sessions, Action& chosen) {
 }  // namespace
 
 void add_sessions_command(CLI::App& app, Action& chosen) {
-  CLI::App* sessions = app.add_subcommand("sessions", "List and end sessions of a running service, and copy files");
+  CLI::App* sessions =
+      app.add_subcommand("sessions", "List, pause, fork and end sessions of a running service, and copy files");
   sessions->require_subcommand(1);
   add_sessions_list(*sessions, chosen);
   add_kill_command(*sessions, chosen);
   add_copy_command(*sessions, chosen);
+  add_fork_command(*sessions, chosen);
+  add_pause_commands(*sessions, chosen);
 }
 
 }  // namespace cloche::cli

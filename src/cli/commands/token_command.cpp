@@ -24,6 +24,7 @@ struct TokenFlags {
   std::string expires;
   std::string note;
   std::string id;
+  bool e2b = false;
   bool json = false;
 
   void add_place_to(CLI::App& command) {
@@ -66,7 +67,8 @@ int create_token(const TokenFlags& flags) {
   if (!flags.expires.empty()) request.expires = value_or_throw(parse_expiry(flags.expires, Clocks().wall()));
   value_or_throw(server::prepare_token_dir(config));
   auth::TokenFile file(server::token_file_of(config));
-  const auth::NewToken made = value_or_throw(file.create(request));
+  auth::NewToken made = value_or_throw(file.create(request));
+  if (flags.e2b) made.text = auth::parse_token(made.text)->e2b_key();
   if (flags.json) {
     boost::json::object json = to_json(made.record);
     json["token"] = made.text;
@@ -108,7 +110,8 @@ int list_tokens(const TokenFlags& flags) {
 int revoke_token(const TokenFlags& flags) {
   if (!auth::is_token_id(flags.id)) {
     // A whole token given here is in the shell's history; it is not repeated.
-    throw SandboxArgumentError("give the id of the token, the 16 digits after `cloche_`; `cloche token list` shows it");
+    throw SandboxArgumentError(
+        "give the id of the token, the 16 digits after `cloche_` or `e2b_`; `cloche token list` shows it");
   }
   const auth::TokenRecord gone = value_or_throw(file_of(flags).revoke(flags.id));
   if (flags.json) {
@@ -144,6 +147,7 @@ void add_token_command(CLI::App& app, Action& chosen) {
   create->add_option("--expires", made->expires,
                      "Expiry: a duration such as 12h or 30d, or a time such as 2031-05-17T09:30:00Z (default: never)");
   create->add_option("--note", made->note, "Note about the purpose of the token");
+  create->add_flag("--e2b", made->e2b, "Print it in the form that clients of E2B accept as their API key");
   add(*token, "list", "List tokens, without their secrets", &list_tokens, chosen);
   const auto [revoke, gone] = add(*token, "revoke", "Revoke a token", &revoke_token, chosen);
   revoke->add_option("ID", gone->id, "Id of the token, as shown by `cloche token list`")->required();

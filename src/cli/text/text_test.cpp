@@ -118,6 +118,8 @@ TEST(Units, AreShort) {
   using namespace std::chrono;
   EXPECT_EQ(age_text("2031-05-17T09:30:00Z", sys_days(2031y / 5 / 17) + 9h + 31min), "60s");
   EXPECT_EQ(age_text("yesterday", sys_days(2031y / 5 / 17)), "-");
+  EXPECT_EQ(time_left_text("2031-05-17T09:32:00Z", sys_days(2031y / 5 / 17) + 9h + 31min), "60s");
+  EXPECT_EQ(time_left_text("", sys_days(2031y / 5 / 17)), "-");
 }
 
 std::string read_back_by_sh(const std::string& line) {

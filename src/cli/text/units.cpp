@@ -33,4 +33,10 @@ std::string age_text(std::string_view utc, std::chrono::sys_seconds now) {
   return span_text(std::chrono::duration_cast<std::chrono::seconds>(now - *moment));
 }
 
+std::string time_left_text(std::string_view utc, std::chrono::sys_seconds now) {
+  const auto moment = parse_utc_text(utc);
+  if (!moment) return "-";
+  return span_text(std::chrono::duration_cast<std::chrono::seconds>(*moment - now));
+}
+
 }  // namespace cloche::cli

@@ -14,5 +14,7 @@ std::string size_text(std::uint64_t bytes);
 std::string span_text(std::chrono::seconds span);
 // How long ago a time of the service was; "-" for an invalid time.
 std::string age_text(std::string_view utc, std::chrono::sys_seconds now);
+// How long until then; "-" for an invalid time.
+std::string time_left_text(std::string_view utc, std::chrono::sys_seconds now);
 
 }  // namespace cloche::cli

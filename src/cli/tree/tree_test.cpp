@@ -52,7 +52,7 @@ TEST_F(CommandTree, Commands_AreOffered) {
               IsSupersetOf({"run", "serve", "exec", "sessions", "logs", "pools", "top", "doctor", "token"}));
   EXPECT_THAT(texts({""}), Not(Contains("complete"))) << "it is hidden";
   EXPECT_THAT(texts({"se"}), ElementsAre("serve", "sessions"));
-  EXPECT_THAT(texts({"sessions", ""}), ElementsAre("list", "kill", "cp"));
+  EXPECT_THAT(texts({"sessions", ""}), ElementsAre("list", "kill", "cp", "fork", "pause", "resume"));
   EXPECT_THAT(texts({"--log-level", "debug", "sessions", "k"}), ElementsAre("kill"));
   EXPECT_EQ(asked_, 0) << "no service was needed";
 }
@@ -63,7 +63,7 @@ TEST_F(CommandTree, OptionsAndTheirValues_AreOffered) {
   EXPECT_THAT(texts({"sessions", "kill", "--mode=w"}), ElementsAre("--mode=wait"));
   EXPECT_THAT(texts({"--color", "a"}), ElementsAre("auto", "always"));
   EXPECT_THAT(texts({"pools", "--col"}), ElementsAre("--color")) << "what all commands take";
-  EXPECT_THAT(texts({"run", "--backend", ""}), ElementsAre("oci", "docker"));
+  EXPECT_THAT(texts({"run", "--backend", ""}), ElementsAre("oci", "docker", "e2b"));
   EXPECT_THAT(texts({"completion", ""}), ElementsAre("bash", "zsh", "fish"));
   EXPECT_THAT(texts({"serve", "--log-level", "t"}), ElementsAre("trace"));
 }

@@ -6,7 +6,8 @@
 
 namespace cloche::config {
 
-// Over what `limits` has; the whole is checked. `set` has those that are said here, and what it had before.
+// Over what `limits` has; the whole is checked. If `limits` leaves sizes to the image, they cannot be set here. `set`
+// has those that are said here, and what it had before.
 void read_limits(Section& section, Limits& limits, LimitOverrides& set);
 
 // The limits that a request can set. Unset values stay unchanged.

@@ -66,6 +66,8 @@ void read_sandbox(Section& section, SandboxSpec& spec, LimitOverrides& limits_se
   section.text("work_dir", spec.work_dir);
   if (section.has("uid")) section.whole("uid", spec.uid.emplace(usual_uid), {1, 65533});
   section.whole("gid", spec.gid, {1, 65533});
+  section.text("user", spec.user);
+  section.choice("root", spec.root, {{"true", true}, {"false", false}});
   section.text("hostname", spec.hostname);
   section.section("limits", [&](Section& limits) { read_limits(limits, spec.limits, limits_set); });
   section.list("mounts", [&](Section& mount) { read_mount(mount, spec); });

@@ -36,27 +36,49 @@ Result<std::string> read_secret_file(const std::string& path) {
 
 namespace {
 
+// Where a secret is, if it is not here.
+struct Elsewhere {
+  explicit Elsewhere(Section& section) {
+    section.text("env", variable);
+    section.text("file", path);
+  }
+  std::string variable;
+  std::string path;
+};
+
+// From where exactly one of both says.
+std::string read_elsewhere(Section& section, const Elsewhere& where,
+                           const std::map<std::string, std::string>& environment) {
+  const auto& [variable, path] = where;
+  if (section.has("env")) {
+    const auto found = environment.find(variable);
+    if (found != environment.end()) return found->second;
+    section.refuse("env", "no such environment variable: " + shown(variable));
+    return {};
+  }
+  auto content = read_secret_file(path);
+  if (content) return std::move(*content);
+  section.refuse("file", content.error().message);
+  return {};
+}
+
 void read_place(Section& section, const std::map<std::string, std::string>& environment, std::string& value) {
-  std::string variable, path;
-  section.text("env", variable);
-  section.text("file", path);
+  const Elsewhere where(section);
   section.text("value", value);
   if (int{section.has("env")} + int{section.has("file")} + int{section.has("value")} != 1) {
     return section.refuse("set exactly one of `env`, `file` and `value`");
   }
-  if (section.has("value")) return;
-  if (section.has("env")) {
-    const auto found = environment.find(variable);
-    if (found == environment.end()) return section.refuse("env", "no such environment variable: " + shown(variable));
-    value = found->second;
-    return;
-  }
-  auto content = read_secret_file(path);
-  if (!content) return section.refuse("file", content.error().message);
-  value = std::move(*content);
+  if (!section.has("value")) value = read_elsewhere(section, where, environment);
 }
 
 }  // namespace
+
+std::string read_key(Section& section, const std::map<std::string, std::string>& environment) {
+  const Elsewhere where(section);
+  if (section.has("env") != section.has("file")) return read_elsewhere(section, where, environment);
+  section.refuse("set exactly one of `env` and `file`");
+  return {};
+}
 
 Secrets read_secrets(Section& section, const std::map<std::string, std::string>& environment) {
   Secrets secrets;

@@ -20,6 +20,10 @@ struct Secrets {
 // The content of a file that only its owner and its group can read, without a line end at its end.
 Result<std::string> read_secret_file(const std::string& path);
 
+// A key of the service's own, below a key of the configuration: `{env: NAME}` or `{file: PATH}`, never the value
+// itself.
+std::string read_key(Section& section, const std::map<std::string, std::string>& environment);
+
 Secrets read_secrets(Section& section, const std::map<std::string, std::string>& environment);
 
 }  // namespace cloche::config

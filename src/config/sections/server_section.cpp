@@ -80,6 +80,10 @@ void read_quota(Section& section, auth::QuotaLimits& limits) {
   Bytes volumes;
   section.size("volume_bytes", volumes);
   if (section.has("volume_bytes")) limits.volume_bytes = volumes.count;
+  read_most(section, "snapshots", limits.snapshots);
+  Bytes snapshots;
+  section.size("snapshot_bytes", snapshots);
+  if (section.has("snapshot_bytes")) limits.snapshot_bytes = snapshots.count;
   read_rate(section, "requests", limits.requests);
   read_rate(section, "egress_requests", limits.egress_requests);
 }

@@ -29,6 +29,9 @@ void read_sessions(Section& section, Bytes most_disk, SessionSettings& settings)
   std::chrono::milliseconds idle = settings.idle_timeout;
   section.duration("idle_timeout", idle, {1s});
   settings.idle_timeout = std::chrono::ceil<std::chrono::seconds>(idle);
+  std::chrono::milliseconds paused = settings.paused_timeout;
+  section.duration("paused_timeout", paused, {1s});
+  settings.paused_timeout = std::chrono::ceil<std::chrono::seconds>(paused);
   section.whole("most", settings.most, {0, most_sessions});
   section.duration("terminal_timeout", settings.terminal_timeout, {1s});
   section.duration("terminal_idle_timeout", settings.terminal_idle_timeout, {1s});
@@ -42,6 +45,8 @@ void read_sessions(Section& section, Bytes most_disk, SessionSettings& settings)
   section.section("max_limits", [&](Section& limits) { read_max_limits(limits, settings.max_limits); });
   section.section("artifacts", [&](Section& artifacts) { read_artifacts(artifacts, settings.artifacts); });
 }
+
+void read_snapshots(Section& section, SnapshotSettings& settings) { section.size("max_size", settings.max_size); }
 
 void read_log(Section& section, LogSettings& settings) {
   section.choice<std::string>(

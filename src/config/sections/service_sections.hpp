@@ -1,4 +1,4 @@
-// `sessions:` and `log:` of a configuration.
+// `sessions:`, `snapshots:` and `log:` of a configuration.
 #pragma once
 
 #include "config/section.hpp"
@@ -9,6 +9,7 @@ namespace cloche::config {
 inline constexpr std::uint32_t most_sessions = 5000;
 
 void read_sessions(Section& section, Bytes most_disk, SessionSettings& settings);
+void read_snapshots(Section& section, SnapshotSettings& settings);
 void read_log(Section& section, LogSettings& settings);
 
 }  // namespace cloche::config

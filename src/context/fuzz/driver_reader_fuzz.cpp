@@ -55,6 +55,8 @@ void look_at(const DriverEnd& end) {
   if (const auto parsed = parse_end(end.rest)) require(parsed->exit_code >= 0 && parsed->exit_code <= 255);
 }
 
+void look_at(const DriverDisplay& display) { require(display.id.size() <= DriverReader::longest_id); }
+
 void look_at(const DriverLeaving& leaving) { require(leaving.id.size() <= DriverReader::longest_id); }
 
 void look_at(const DriverReady& ready) { require(ready.pid > 1); }

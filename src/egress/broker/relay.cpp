@@ -1,6 +1,8 @@
 #include "egress/broker/relay.hpp"
 
-#include "core/async/event.hpp"
+#include <boost/asio/steady_timer.hpp>
+#include <boost/system/system_error.hpp>
+
 #include "core/async/first_of.hpp"
 
 namespace cloche::egress {
@@ -10,6 +12,17 @@ namespace {
 // An idle connection has small buffers, a busy one large ones.
 constexpr std::size_t smallest_buffer = std::size_t{4} << 10;
 constexpr std::size_t largest_buffer = std::size_t{64} << 10;
+// Written at a time: a slow reader that takes so much is not idle.
+constexpr std::size_t written_piece = std::size_t{64} << 10;
+
+// Suspends until then. True: it was cancelled before. An exception would cost more than a small request.
+Task<bool> cancelled_before(Deadline::Clock::time_point then) {
+  const auto executor = co_await asio::this_coro::executor;
+  asio::steady_timer timer(executor, then);
+  boost::system::error_code cancelled;
+  co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+  co_return cancelled.failed();
+}
 
 class BothWays {
  public:
@@ -18,6 +31,10 @@ class BothWays {
 
   Task<Status> run() {
     auto ended = co_await first_of(up(), down(), watch());
+    const auto state = co_await asio::this_coro::cancellation_state;
+    if (state.cancelled() != asio::cancellation_type::none) {
+      throw boost::system::system_error(asio::error::operation_aborted);
+    }
     if (auto* by_program = std::get_if<0>(&ended)) co_return std::move(*by_program);
     if (auto* by_server = std::get_if<1>(&ended)) co_return std::move(*by_server);
     co_return fail(ErrorCode::timeout, "no bytes were transferred for too long");
@@ -42,20 +59,27 @@ class BothWays {
       CLOCHE_CO_TRY(const std::size_t count, co_await from.read_some(buffer, Deadline::never()));
       touch();
       if (count == 0) break;
-      CLOCHE_CO_CHECK(co_await to.write_all(std::string_view(buffer).substr(0, count), Deadline::never()));
-      touch();
-      if (count == buffer.size() && count < largest_buffer) buffer.resize(4 * count);
+      for (std::string_view rest(buffer.data(), count); !rest.empty();) {
+        const std::string_view piece = rest.substr(0, written_piece);
+        CLOCHE_CO_CHECK(co_await to.write_all(piece, Deadline::never()));
+        touch();
+        rest.remove_prefix(piece.size());
+      }
+      if (count == buffer.size() && count < largest_buffer) {
+        buffer = std::string(4 * count, '\0');
+      } else if (count < smallest_buffer && buffer.size() > smallest_buffer) {
+        buffer = std::string(smallest_buffer, '\0');  // the other side may pause now
+      }
     }
     co_await to.end_writing(Deadline::after(options_.idle));
-    if (++ended_ < 2) co_await never();
+    if (++ended_ < 2) co_await cancelled_before(Deadline::Clock::time_point::max());
     co_return Status{};
   }
 
   Task<> watch() {
-    for (;;) {
-      const auto silent = Deadline::Clock::now() - last_;
-      if (silent >= options_.idle) co_return;
-      co_await pause_for(options_.idle - silent);
+    while (Deadline::Clock::now() - last_ < options_.idle) {
+      const bool cancelled = co_await cancelled_before(last_ + options_.idle);
+      if (cancelled) co_return;
     }
   }
 

@@ -127,8 +127,8 @@ Task<> SandboxEgress::run(EgressListener& listener) {
     }
     auto connection = listener.take(offer->id);
     if (!connection) continue;
-    auto stream = std::make_shared<std::unique_ptr<http::Stream>>(
-        std::make_unique<SandboxStream>(state->broker->executor, std::move(*connection)));
+    auto stream =
+        std::make_shared<std::unique_ptr<http::Stream>>(std::make_unique<SandboxStream>(std::move(*connection)));
     state->tasks.spawn("egress connection", [this, stream, meant] { return serve(std::move(*stream), meant); });
   }
 }

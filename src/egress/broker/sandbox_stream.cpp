@@ -1,9 +1,5 @@
 #include "egress/broker/sandbox_stream.hpp"
 
-#include <boost/system/system_error.hpp>
-
-#include "core/async/first_of.hpp"
-
 namespace cloche::egress {
 
 namespace {
@@ -13,30 +9,19 @@ std::unexpected<Error> closed_stream() { return fail(ErrorCode::cancelled, "the 
 }  // namespace
 
 Task<Result<std::size_t>> SandboxStream::read_some(std::span<char> into, Deadline deadline) {
-  if (used_ == unread_.size()) {
-    const auto connection = connection_;
-    if (!connection) co_return closed_stream();
-    // What is there already needs no wait, and so no second task.
-    auto bytes = co_await connection->read(Deadline::at({}));
-    if (!bytes && bytes.error().code == ErrorCode::timeout) {
-      bytes = co_await unless_closed(connection->read(deadline));
-    }
-    if (!bytes) {
-      close();
-      co_return fail(std::move(bytes).error());
-    }
-    unread_ = std::move(*bytes);
-    used_ = 0;
-  }
-  const std::size_t count = std::string_view(unread_).substr(used_).copy(into.data(), into.size());
-  used_ += count;
+  const auto connection = connection_;
+  if (!connection) co_return closed_stream();
+  auto count = co_await connection->read_into(into, deadline);
+  if (!count && !connection_) co_return closed_stream();
+  if (!count) close();
   co_return count;
 }
 
 Task<Status> SandboxStream::write_all(std::string_view bytes, Deadline deadline) {
   const auto connection = connection_;
   if (!connection) co_return closed_stream();
-  auto written = co_await unless_closed(connection->write(std::string(bytes), deadline));
+  auto written = co_await connection->write_view(bytes, deadline);
+  if (!written && !connection_) co_return closed_stream();
   // After any other error there may still be bytes to read: why the server closes, for example.
   if (!written && written.error().code == ErrorCode::timeout) close();
   co_return written;
@@ -48,23 +33,9 @@ Task<> SandboxStream::end_writing(Deadline) {
 }
 
 void SandboxStream::close() {
+  if (!connection_) return;
+  connection_->abandon();
   connection_.reset();
-  closed_.cancel();
-}
-
-template <class T>
-Task<Result<T>> SandboxStream::unless_closed(Task<Result<T>> step) {
-  auto ended = co_await first_of(std::move(step), wait_until_closed());
-  if (auto* result = std::get_if<0>(&ended)) co_return std::move(*result);
-  // Not closed, so it was the caller that was cancelled.
-  if (connection_) throw boost::system::system_error(asio::error::operation_aborted);
-  co_return closed_stream();
-}
-
-// Returns when it is cancelled too: an exception after each step would cost as much as the step.
-Task<> SandboxStream::wait_until_closed() {
-  boost::system::error_code ignored;
-  co_await closed_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
 }
 
 }  // namespace cloche::egress

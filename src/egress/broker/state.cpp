@@ -99,7 +99,7 @@ Decision decide_again(const Policy& policy, const Use& use) {
   return decision;
 }
 
-Live::Live(SandboxState& s) : sandbox(s), ended_(s.broker->executor) {
+Live::Live(SandboxState& s) : sandbox(s), ended_(s.broker->executor, Deadline::Clock::time_point::max()) {
   place_ = sandbox.live.insert(sandbox.live.end(), this);
   sandbox.books->connection_opened();
 }
@@ -112,11 +112,12 @@ Live::~Live() {
 
 void Live::end(std::string why) {
   if (why_ended_.empty()) why_ended_ = std::move(why);
-  ended_.notify();
+  ended_.cancel();
 }
 
 Task<> Live::wait_for_end() {
-  while (why_ended_.empty()) co_await ended_.wait();
+  boost::system::error_code ignored;
+  if (why_ended_.empty()) co_await ended_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
 }
 
 OrRefusal<> Live::admit() {

@@ -1,6 +1,7 @@
 // What a broker, a sandbox's way out and the parts that carry one connection share. Private to this folder.
 #pragma once
 
+#include <boost/asio/steady_timer.hpp>
 #include <cstdint>
 #include <list>
 #include <memory>
@@ -56,6 +57,7 @@ class Live {
 
   // Ends it from outside: its task is cancelled.
   void end(std::string why);
+  // Returns when it is cancelled too: an exception would cost more than a small request.
   Task<> wait_for_end();
   // Why it was ended; empty: it was not.
   const std::string& why_ended() const { return why_ended_; }
@@ -71,7 +73,7 @@ class Live {
   std::shared_ptr<void> admission_;
   bool admitted_ = false;
   std::string why_ended_;
-  Event ended_;
+  asio::steady_timer ended_;  // cancelled when it is
 };
 
 struct SandboxState {

@@ -5,7 +5,6 @@
 #include "core/log.hpp"
 #include "egress/broker/forwarded_head.hpp"
 #include "egress/broker/http_front.hpp"
-#include "egress/tls/tls_stream.hpp"
 
 namespace cloche::egress {
 
@@ -50,8 +49,9 @@ Task<> answer_refusal(http::Exchange& exchange, const Refusal& refusal) {
 
 }  // namespace
 
-InterceptedConnection::InterceptedConnection(Intercepted& connection, SecretStore& secrets, SslContext client)
-    : connection_(connection), secrets_(secrets), client_(std::move(client)) {
+InterceptedConnection::InterceptedConnection(const Executor& executor, Intercepted& connection, SecretStore& secrets,
+                                             ServerTls tls)
+    : connection_(connection), secrets_(secrets), tls_(std::move(tls)), prepared_(executor) {
   const Destination& destination = connection.destination();
   host_ = destination.name.empty() ? destination.address->text() : destination.name;
 }
@@ -152,10 +152,44 @@ OrRefusal<http::ForwardedRequest> InterceptedConnection::make_request(const http
   return forwarded_request(exchange, forwarded);
 }
 
+Task<> InterceptedConnection::prepare() {
+  struct Preparing {
+    explicit Preparing(InterceptedConnection& c) : connection(c) { connection.preparing_ = true; }
+    ~Preparing() {
+      connection.preparing_ = false;
+      connection.prepared_.notify();
+    }
+    InterceptedConnection& connection;
+  };
+  {
+    const Preparing preparing(*this);
+    if (auto connected = co_await connect_anew(); !connected) {
+      no_connection_ = std::move(connected).error();
+    } else if (auto secured = co_await secure(); !secured) {
+      no_tls_ = std::move(secured).error();
+    }
+  }
+  // Without an exception: it would cost more than a small request.
+  const auto executor = co_await asio::this_coro::executor;
+  asio::steady_timer never(executor, Deadline::Clock::time_point::max());
+  boost::system::error_code cancelled;
+  co_await never.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+}
+
 Task<OrRefusal<>> InterceptedConnection::connect() {
-  if (server_ && server_->is_quiet()) co_return OrRefusal<>();
+  while (preparing_) co_await prepared_.wait();
+  if (no_connection_) co_return std::unexpected(*std::exchange(no_connection_, std::nullopt));
+  if (no_tls_) co_return OrRefusal<>();  // secure() says so
+  if (server_) {
+    const bool is_quiet = co_await server_->is_quiet_once_read();
+    if (is_quiet) co_return OrRefusal<>();
+  }
   server_.reset();
   if (plain_ && plain_->is_quiet()) co_return OrRefusal<>();
+  co_return co_await connect_anew();
+}
+
+Task<OrRefusal<>> InterceptedConnection::connect_anew() {
   plain_.reset();
   auto connected = co_await connection_.connect();
   if (!connected) co_return std::unexpected(std::move(connected).error());
@@ -164,7 +198,10 @@ Task<OrRefusal<>> InterceptedConnection::connect() {
 }
 
 Task<OrRefusal<>> InterceptedConnection::secure() {
-  auto secured = co_await TlsStream::connect(std::move(plain_), client_, host_, Deadline::after(connection_.head()));
+  if (no_tls_) co_return std::unexpected(*std::exchange(no_tls_, std::nullopt));
+  Resumption from{&tls_.sessions, host_ + ":" + std::to_string(connection_.destination().port)};
+  auto secured = co_await TlsStream::connect(std::move(plain_), tls_.client, host_, Deadline::after(connection_.head()),
+                                             std::move(from));
   if (!secured) co_return failed_request(std::move(secured).error().at(host_));
   server_ = std::move(*secured);
   co_return OrRefusal<>();

@@ -1,5 +1,8 @@
 #include "egress/secrets/secret_interceptor.hpp"
 
+#include <boost/system/system_error.hpp>
+
+#include "core/async/first_of.hpp"
 #include "egress/policy/host_name.hpp"
 #include "egress/secrets/intercepted_connection.hpp"
 #include "egress/tls/tls_stream.hpp"
@@ -38,19 +41,30 @@ SecretInterceptor::SecretInterceptor(Executor executor, SecretInterceptorOptions
     : authority_(std::move(options.authority)),
       client_(std::move(options.client)),
       secrets_(executor, std::move(options.secrets)),
-      server_(executor, request_reader_options(options.idle), nullptr) {}
+      server_(executor, request_reader_options(options.idle), nullptr) {
+  ClientSessions::prepare(*client_);
+}
 
 SecretInterceptor::~SecretInterceptor() = default;
 
 Task<Status> SecretInterceptor::serve(std::unique_ptr<http::Stream> program, Intercepted& connection) {
-  const Destination& destination = connection.destination();
+  const auto executor = co_await asio::this_coro::executor;
+  ServerTls tls{client_, sessions_};
+  InterceptedConnection requests(executor, connection, secrets_, std::move(tls));
+  auto serving =
+      serve_program(std::move(program), connection.destination(), Deadline::after(connection.head()), requests);
+  auto ended = co_await first_of(std::move(serving), requests.prepare());
+  if (auto* served = std::get_if<0>(&ended)) co_return std::move(*served);
+  throw boost::system::system_error(asio::error::operation_aborted);
+}
+
+Task<Status> SecretInterceptor::serve_program(std::unique_ptr<http::Stream> program, const Destination& destination,
+                                              Deadline deadline, InterceptedConnection& requests) {
   const std::string host = destination.name.empty() ? destination.address->text() : destination.name;
   CLOCHE_CO_TRY(SslContext context, authority_->context_for(host));
-  auto accepted = co_await TlsStream::accept(std::move(program), std::move(context), std::string(),
-                                             Deadline::after(connection.head()));
+  auto accepted = co_await TlsStream::accept(std::move(program), std::move(context), std::string(), deadline);
   if (!accepted) co_return fail(std::move(accepted).error().at("TLS of the program"));
   CLOCHE_CO_CHECK(check_name_asked_for((*accepted)->server_name(), destination));
-  InterceptedConnection requests(connection, secrets_, client_);
   http::Handler handler = [&requests](http::Exchange& exchange) { return requests.handle(exchange); };
   http::Peer peer;
   peer.encrypted = true;

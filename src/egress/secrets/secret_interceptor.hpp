@@ -10,9 +10,12 @@
 #include "egress/broker/interceptor.hpp"
 #include "egress/secrets/secret_store.hpp"
 #include "egress/tls/certificate_authority.hpp"
+#include "egress/tls/client_sessions.hpp"
 #include "http/server/server.hpp"
 
 namespace cloche::egress {
+
+class InterceptedConnection;
 
 struct SecretInterceptorOptions {
   std::shared_ptr<CertificateAuthority> authority;
@@ -30,8 +33,12 @@ class SecretInterceptor final : public Interceptor {
   Task<Status> serve(std::unique_ptr<http::Stream> program, Intercepted& connection) override;
 
  private:
+  Task<Status> serve_program(std::unique_ptr<http::Stream> program, const Destination& destination, Deadline deadline,
+                             InterceptedConnection& requests);
+
   std::shared_ptr<CertificateAuthority> authority_;
   SslContext client_;
+  ClientSessions sessions_;
   SecretStore secrets_;
   http::Server server_;  // without a listener: reads requests of programs
 };

@@ -104,6 +104,10 @@ class FakeConnection final : public Intercepted {
   std::shared_ptr<const Policy> policy() const override { return rules; }
   Task<OrRefusal<std::unique_ptr<http::Stream>>> connect() override {
     ++connects;
+    if (unreachable > 0) {
+      --unreachable;
+      co_return std::unexpected(Refusal::failed({ErrorCode::unavailable, "nobody is there"}));
+    }
     auto [ours, servers] = MemoryStream::make_pair(io_.get_executor(), 65536);
     auto shared = std::make_shared<std::unique_ptr<MemoryStream>>(std::move(servers));
     tasks.spawn("server", [this, shared]() -> Task<> {
@@ -140,6 +144,7 @@ class FakeConnection final : public Intercepted {
   SslContext context;  // of the server
   Script script;
   int connects = 0;
+  int unreachable = 0;  // so many times
 
  private:
   asio::io_context& io_;
@@ -516,6 +521,31 @@ TEST_F(Interception, SeveralRequests_UseOneConnection) {
   });
 }
 
+TEST_F(Interception, Server_IsConnectedBeforeTheFirstRequest) {
+  int handshakes = 0;
+  connection_.script = [&](Origin&) -> Task<> {
+    ++handshakes;
+    co_return;
+  };
+  run([&](Program& program) -> Task<> {
+    while (handshakes == 0) co_await pause_for(std::chrono::milliseconds(1));
+    EXPECT_EQ(connection_.connects, 1);
+    EXPECT_TRUE(connection_.events().empty());
+    program.close();
+  });
+}
+
+TEST_F(Interception, ServerThatCannotBeReached_IsTheAnswerToTheFirstRequest) {
+  connection_.unreachable = 1;
+  run([&](Program& program) -> Task<> {
+    EXPECT_EQ((co_await program.ask(get("/"))).status, 502U);
+    EXPECT_EQ(connection_.connects, 1);
+    // The next request tries again.
+    EXPECT_EQ((co_await program.ask(get("/"))).status, 200U);
+    EXPECT_EQ(connection_.connects, 2);
+  });
+}
+
 TEST_F(Interception, ServerThatClosesAfterEachResponse_IsConnectedAgain) {
   connection_.script = [](Origin& origin) -> Task<> {
     (void)co_await origin.request();
@@ -657,7 +687,7 @@ TEST_F(Interception, ServerNameOfAnotherHost_IsNotServed) {
   run([](Program&) -> Task<> { co_return; }, "other.example.org");
   // A client that verifies refuses the certificate itself; one that does not is refused here.
   EXPECT_FALSE(served_ && handshake_);
-  EXPECT_EQ(connection_.connects, 0);
+  EXPECT_TRUE(echo_.requests.empty());
 }
 
 TEST_F(Interception, EachRequestIsInTheBooks) {

@@ -136,6 +136,7 @@ Result<SslContext> CertificateAuthority::make_context(const std::string& host, V
     return fail(ErrorCode::internal, "TLS for " + host + ": " + take_openssl_error());
   }
   http::set_server_rules(*context);
+  SSL_CTX_set_num_tickets(context.get(), 1);  // a program that resumes needs one
   return context;
 }
 

@@ -17,6 +17,8 @@ constexpr std::size_t plain_piece = 64 << 10;  // encrypted at a time
 // Records that OpenSSL itself sends in response to the peer's: more of them unsent is a peer that only provokes them.
 constexpr int most_unsent_by_reader = 64 << 10;
 constexpr std::chrono::seconds alert_patience{2};
+constexpr std::chrono::seconds time_for_what_is_there{2};
+constexpr int most_pieces_of_sessions = 4;
 
 bool set_expected_host(SSL& ssl, const std::string& host) {
   if (Address::parse(host)) return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(&ssl), host.c_str()) == 1;
@@ -56,7 +58,7 @@ Task<Result<std::unique_ptr<TlsStream>>> TlsStream::accept(std::unique_ptr<http:
 }
 
 Task<Result<std::unique_ptr<TlsStream>>> TlsStream::connect(std::unique_ptr<http::Stream> below, SslContext context,
-                                                            std::string host, Deadline deadline) {
+                                                            std::string host, Deadline deadline, Resumption from) {
   const auto executor = co_await asio::this_coro::executor;
   CLOCHE_CO_TRY(std::unique_ptr<TlsStream> stream, make(executor, std::move(below), *context));
   SSL* ssl = stream->ssl_.get();
@@ -65,6 +67,20 @@ Task<Result<std::unique_ptr<TlsStream>>> TlsStream::connect(std::unique_ptr<http
   if (!set_expected_host(*ssl, host)) {
     co_return fail(ErrorCode::invalid_argument, "TLS: invalid host name '" + host + "'");
   }
+  if (from.sessions != nullptr && !from.sessions->use(*ssl, std::move(from.server))) {
+    co_return fail(ErrorCode::internal, "TLS: " + take_openssl_error());
+  }
+  CLOCHE_CO_CHECK(co_await stream->shake_hands(deadline));
+  co_return stream;
+}
+
+Task<Result<std::unique_ptr<TlsStream>>> TlsStream::connect_unverified(std::unique_ptr<http::Stream> below,
+                                                                       SslContext context, Deadline deadline) {
+  const auto executor = co_await asio::this_coro::executor;
+  CLOCHE_CO_TRY(std::unique_ptr<TlsStream> stream, make(executor, std::move(below), *context));
+  SSL_set_connect_state(stream->ssl_.get());
+  SSL_set_verify(stream->ssl_.get(), SSL_VERIFY_NONE, nullptr);
+  stream->is_verified_ = false;
   CLOCHE_CO_CHECK(co_await stream->shake_hands(deadline));
   co_return stream;
 }
@@ -94,7 +110,7 @@ Task<Status> TlsStream::shake_hands(Deadline deadline) {
 Error TlsStream::tls_error(std::string_view step) {
   const long verdict = SSL_get_verify_result(ssl_.get());
   std::string reason = take_openssl_error();
-  if (verdict != X509_V_OK) {
+  if (is_verified_ && verdict != X509_V_OK) {
     return Error{ErrorCode::permission_denied, std::string(step) + ": the server's certificate is not accepted: " +
                                                    X509_verify_cert_error_string(verdict)};
   }
@@ -136,7 +152,8 @@ Task<Result<std::size_t>> TlsStream::read_some(std::span<char> into, Deadline de
     if (why == SSL_ERROR_NONE) co_return count;
     if (why == SSL_ERROR_ZERO_RETURN) co_return std::size_t{0};
     if (!sent) co_return fail(std::move(sent).error());
-    if (ended_) co_return fail(ErrorCode::unavailable, "TLS read: the connection was cut off");
+    if (ended_ && is_verified_) co_return fail(ErrorCode::unavailable, "TLS read: the connection was cut off");
+    if (ended_) co_return std::size_t{0};
     CLOCHE_CO_CHECK(co_await receive(deadline));
   }
 }
@@ -206,6 +223,22 @@ Task<> TlsStream::end_writing(Deadline deadline) {
 
 bool TlsStream::is_quiet() {
   return !ended_ && SSL_has_pending(ssl_.get()) == 0 && BIO_pending(incoming_) == 0 && below_->is_quiet();
+}
+
+Task<bool> TlsStream::is_quiet_once_read() {
+  const Deadline at_once = Deadline::after(time_for_what_is_there);
+  // Sessions are small: who sends more than a few pieces sends something else.
+  for (int pieces = 0; !below_->is_quiet(); ++pieces) {
+    if (pieces == most_pieces_of_sessions) co_return false;
+    const auto more = co_await receive(at_once);
+    if (!more || !*more) co_return false;
+  }
+  ERR_clear_error();
+  char byte = 0;
+  std::size_t count = 0;
+  const int done = SSL_peek_ex(ssl_.get(), &byte, 1, &count);
+  const bool has_no_bytes = done != 1 && SSL_get_error(ssl_.get(), done) == SSL_ERROR_WANT_READ;
+  co_return has_no_bytes&& is_quiet();
 }
 
 }  // namespace cloche::egress

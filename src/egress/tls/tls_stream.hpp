@@ -9,10 +9,17 @@
 #include <string>
 
 #include "core/async/event.hpp"
+#include "egress/tls/client_sessions.hpp"
 #include "egress/tls/openssl_types.hpp"
 #include "http/stream.hpp"
 
 namespace cloche::egress {
+
+// Sessions that a client may resume, with this server: see ClientSessions.
+struct Resumption {
+  ClientSessions* sessions = nullptr;  // none: each handshake is a whole one
+  std::string server;
+};
 
 class TlsStream final : public http::Stream {
  public:
@@ -22,8 +29,24 @@ class TlsStream final : public http::Stream {
   // The handshake as a client of `host`, a name or an address: `permission_denied` if the server's certificate is not
   // signed by an authority of the context, is not valid now, or is for another host.
   static Task<Result<std::unique_ptr<TlsStream>>> connect(std::unique_ptr<http::Stream> below, SslContext context,
-                                                          std::string host, Deadline deadline);
+                                                          std::string host, Deadline deadline) {
+    return connect(std::move(below), std::move(context), std::move(host), deadline, Resumption());
+  }
+  static Task<Result<std::unique_ptr<TlsStream>>> connect(std::unique_ptr<http::Stream> below, SslContext context,
+                                                          std::string host, Deadline deadline, Resumption from);
 
+  // The handshake as a client of a server whose certificate proves nothing: one in a sandbox, on a connection that
+  // leads to that sandbox alone. Its end needs no end of TLS: simple servers close the connection without one.
+  static Task<Result<std::unique_ptr<TlsStream>>> connect_unverified(std::unique_ptr<http::Stream> below,
+                                                                     SslContext context, Deadline deadline);
+
+  // Sessions of a connection that was cut off can be resumed as well.
+  ~TlsStream() override { SSL_set_shutdown(ssl_.get(), SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN); }
+  TlsStream(const TlsStream&) = delete;
+  TlsStream& operator=(const TlsStream&) = delete;
+
+  // Whether the handshake resumed an earlier session.
+  bool is_resumed() const { return SSL_session_reused(ssl_.get()) == 1; }
   // As a server: the name that the client asked for; empty if it asked for none.
   std::string server_name() const;
 
@@ -33,6 +56,9 @@ class TlsStream final : public http::Stream {
   Task<> end_writing(Deadline deadline) override;
   void close() override { below_->close(); }
   bool is_quiet() override;
+  // The same after what has come is read: a server sends sessions behind the handshake, which are no bytes for a
+  // reader.
+  Task<bool> is_quiet_once_read();
 
  private:
   TlsStream(Executor executor, std::unique_ptr<http::Stream> below, Ssl ssl);
@@ -54,6 +80,7 @@ class TlsStream final : public http::Stream {
   bool ended_ = false;  // the stream below has
   bool flushing_ = false;
   bool broken_ = false;  // a flush did not come to its end
+  bool is_verified_ = true;
   Event flushed_;
 };
 

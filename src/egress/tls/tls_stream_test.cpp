@@ -197,6 +197,23 @@ TEST_F(TlsStreams, StreamThatIsCutOff_FailsInsteadOfEnding) {
   });
 }
 
+TEST_F(TlsStreams, UnverifiedServer_IsReadToItsEnd) {
+  run([this]() -> Task<> {
+    auto [below_server, below_client] = MemoryStream::make_pair(io_.get_executor());
+    auto [server, client] = co_await (
+        TlsStream::accept(std::move(below_server), TestAuthority::self_signed_server(host), std::string(), soon()) &&
+        TlsStream::connect_unverified(std::move(below_client), authority_.client(), soon()));
+    EXPECT_THAT(server, Succeeds());
+    EXPECT_THAT(client, Succeeds());
+    if (!server || !client) co_return;
+    EXPECT_THAT(co_await (*server)->write_all("all", soon()), Succeeds());
+    (*server)->close();
+    EXPECT_EQ((co_await read_exactly(**client, 3)).value_or(""), "all");
+    std::array<char, 8> buffer;
+    EXPECT_EQ((co_await (*client)->read_some(buffer, soon())).value_or(99), 0U) << "without TLS's own end";
+  });
+}
+
 TEST_F(TlsStreams, StreamThatEndsInTheHandshake_IsUnavailable) {
   run([this]() -> Task<> {
     auto [below, peer] = MemoryStream::make_pair(io_.get_executor());
@@ -370,6 +387,34 @@ TEST_F(TlsStreams, QuietStream_HasNothingToRead) {
     EXPECT_FALSE((*server)->is_quiet());
     EXPECT_EQ((co_await read_exactly(**server, 1)).value_or(""), "b");
     EXPECT_TRUE((*server)->is_quiet());
+  });
+}
+
+TEST_F(TlsStreams, SessionsBehindTheHandshake_AreNoBytesForAReader) {
+  run([this]() -> Task<> {
+    auto [server, client] =
+        co_await shake(testing::only(authority_.server(host), TLS1_3_VERSION), authority_.client(), host);
+    EXPECT_THAT(client, Succeeds());
+    if (!server || !client) co_return;
+    EXPECT_FALSE((*client)->is_quiet());
+    EXPECT_TRUE(co_await (*client)->is_quiet_once_read());
+    EXPECT_TRUE((*client)->is_quiet());
+    EXPECT_THAT(co_await (*server)->write_all("early", soon()), Succeeds());
+    EXPECT_FALSE(co_await (*client)->is_quiet_once_read());
+    EXPECT_EQ((co_await read_exactly(**client, 5)).value_or(""), "early");
+    EXPECT_TRUE(co_await (*client)->is_quiet_once_read());
+    co_await (*server)->end_writing(soon());
+    EXPECT_FALSE(co_await (*client)->is_quiet_once_read());
+  });
+}
+
+TEST_F(TlsStreams, PeerThatWasCutOff_IsNotQuiet) {
+  run([this]() -> Task<> {
+    auto [server, client] = co_await shake(authority_.server(host), authority_.client(), host);
+    EXPECT_THAT(client, Succeeds());
+    if (!server || !client) co_return;
+    server->reset();
+    EXPECT_FALSE(co_await (*client)->is_quiet_once_read());
   });
 }
 

@@ -52,15 +52,21 @@ std::optional<std::string> find_system_bundle() {
   return std::nullopt;
 }
 
-Result<SslContext> make_client_context(const std::string& extra_ca) {
+Result<SslContext> make_unverifying_context() {
   const OpensslErrorsDropped dropped;
   SslContext context(SSL_CTX_new(TLS_client_method()), &SSL_CTX_free);
   if (!context) return fail(ErrorCode::internal, "TLS: " + take_openssl_error());
   SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
   SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
   SSL_CTX_set_mode(context.get(), SSL_MODE_RELEASE_BUFFERS);
-  SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
   SSL_CTX_set_alpn_protos(context.get(), http_1_1.data(), http_1_1.size());
+  return context;
+}
+
+Result<SslContext> make_client_context(const std::string& extra_ca) {
+  CLOCHE_TRY(SslContext context, make_unverifying_context());
+  const OpensslErrorsDropped dropped;
+  SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
   if (const auto system = find_system_bundle()) {
     if (SSL_CTX_load_verify_file(context.get(), system->c_str()) != 1) {
       return fail(ErrorCode::invalid_argument, "trusted certificates " + *system + ": " + take_openssl_error());

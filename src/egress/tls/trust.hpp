@@ -21,6 +21,8 @@ std::optional<std::string> find_system_bundle();
 // For clients that verify servers: the host's authorities and, if it is not empty, those of the file `extra_ca`.
 // TLS 1.2 or later, HTTP/1.1 alone. `invalid_argument` if a file cannot be read. Blocks: call it once.
 Result<SslContext> make_client_context(const std::string& extra_ca);
+// For TlsStream::connect_unverified.
+Result<SslContext> make_unverifying_context();
 
 // The content of the file that a sandbox's programs trust: what the host trusts, `extra_ca` and the authority of
 // CertificateAuthority::certificate_pem. `not_found` if the host has no bundle.

@@ -151,6 +151,7 @@ Task<Result<std::unique_ptr<Stream>>> Exchange::switch_protocols(Fields fields) 
 Task<Result<std::unique_ptr<Stream>>> Exchange::accept_tunnel() {
   if (!parts_->body.done()) co_return fail(ErrorCode::invalid_argument, "CONNECT must not have a body");
   CLOCHE_CO_CHECK(co_await parts_->answer.accept_tunnel());
+  parts_->client_stream.inflow().hand_over();
   co_return std::make_unique<UpgradedStream>(parts_->client_stream);
 }
 

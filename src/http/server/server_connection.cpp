@@ -92,7 +92,7 @@ ServerConnection::ServerConnection(std::shared_ptr<ServerState> state, std::uniq
       peer_(std::move(peer)),
       handler_(std::move(handler)),
       client_stream_(std::make_shared<ClientStream>(std::move(stream), state_->executor, state_->options.limits)),
-      watched_changed_(state_->executor) {
+      watched_changed_(state_->executor, Deadline::Clock::time_point::max()) {
   state_->connections.insert(this);
   ++state_->connections_of[peer_.address];
 }
@@ -140,7 +140,11 @@ Task<> ServerConnection::watch() {
     const bool is_abandoned =
         watched_ && !watched_->outlives_client && !watched_->answer.complete() && !watched_->answer.switched();
     if (is_abandoned) co_return;
-    co_await watched_changed_.wait();
+    // Without an exception when the connection is over, which is the usual end.
+    boost::system::error_code ignored;
+    co_await watched_changed_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    const auto cancellation = co_await asio::this_coro::cancellation_state;
+    if (is_cancelled(cancellation)) co_return;
   }
 }
 
@@ -167,7 +171,8 @@ Task<> ServerConnection::linger() {
     ~Lingering() { --state.lingering; }
     ServerState& state;
   } const lingering(*state_);
-  if (!client_stream_->broken()) {
+  // A tunnel has come to its own end.
+  if (!client_stream_->broken() && !inflow.is_handed_over()) {
     co_await client_stream_->end_writing(deadline);
     while (!inflow.ended() && !deadline.passed()) {
       const bool floods = inflow.bytes().size() >= ClientStream::kept_of_heads(state_->options.limits);
@@ -225,7 +230,7 @@ Task<bool> ServerConnection::serve_one(RequestHead head) {
   struct CurrentExchange {
     explicit CurrentExchange(ServerConnection& c, ExchangeParts& parts) : connection(c) {
       connection.watched_ = &parts;
-      if (connection.client_stream_->inflow().ended()) connection.watched_changed_.notify();
+      if (connection.client_stream_->inflow().ended()) connection.watched_changed_.cancel();
     }
     ~CurrentExchange() { connection.watched_ = nullptr; }
     ServerConnection& connection;

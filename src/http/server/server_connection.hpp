@@ -49,7 +49,7 @@ class ServerConnection {
   std::optional<Deadline::Clock::time_point> waits_since_;  // for a request
   bool gives_way_ = false;                                  // to another connection
   ExchangeParts* watched_ = nullptr;
-  Event watched_changed_;
+  asio::steady_timer watched_changed_;  // cancelled when it has
 };
 
 }  // namespace cloche::http

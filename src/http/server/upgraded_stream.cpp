@@ -4,6 +4,11 @@ namespace cloche::http {
 
 Task<Result<std::size_t>> UpgradedStream::read_some(std::span<char> into, Deadline deadline) {
   Inflow& inflow = client_stream_.inflow();
+  if (inflow.is_handed_over()) {
+    auto count = co_await inflow.read(into, deadline);
+    if (!count) close();
+    co_return count;
+  }
   while (inflow.bytes().empty()) {
     if (inflow.ended()) co_return std::size_t{0};
     if (deadline.passed()) {

@@ -3,7 +3,9 @@
 #include <signal.h>
 #include <unistd.h>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
+#include <set>
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/read.hpp>
@@ -51,6 +53,17 @@ class PipeChannel final : public Channel {
   asio::posix::stream_descriptor out_;
 };
 
+// All that descend from a process, by the kernel's lists of its threads' children.
+void add_descendants(pid_t pid, std::set<pid_t>& found) {
+  std::error_code gone;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", gone)) {
+    std::ifstream children(thread.path() / "children");
+    for (pid_t child = 0; children >> child;) {
+      if (found.insert(child).second) add_descendants(child, found);
+    }
+  }
+}
+
 class FakeEnclosure final : public Enclosure {
  public:
   FakeEnclosure(SandboxId id, SandboxSpec spec, process::Child bubblewrap, std::unique_ptr<PipeChannel> channel)
@@ -66,6 +79,23 @@ class FakeEnclosure final : public Enclosure {
   Task<Status> set_limits(const Limits&) override {
     co_return fail(ErrorCode::unsupported, "the fake backend has no limits");
   }
+  // Stopped by signals, which a program with a debugger could see.
+  Task<Status> freeze(Deadline) override {
+    std::set<pid_t> stopped;
+    for (std::size_t before = 1; before != stopped.size();) {
+      before = stopped.size();
+      add_descendants(bubblewrap_.pid(), stopped);
+      for (const pid_t pid : stopped) ::kill(pid, SIGSTOP);
+    }
+    co_return Status{};
+  }
+  Task<Status> thaw(Deadline) override {
+    std::set<pid_t> all;
+    add_descendants(bubblewrap_.pid(), all);
+    for (const pid_t pid : all) ::kill(pid, SIGCONT);
+    co_return Status{};
+  }
+  Task<Result<ResourceUse>> resource_use(Deadline) override { co_return ResourceUse{}; }
   Task<Result<Evidence>> evidence() override { co_return Evidence{}; }
   bool has_cheap_evidence() const override { return true; }
   Task<Status> destroy(Deadline) override {
@@ -117,57 +147,8 @@ class FakeBackend final : public Backend {
     CLOCHE_TRY(process::Pipe out, process::make_pipe());
 
     SandboxId id{"fake-" + random_hex(8)};
-    std::vector<std::string> argv{options_.bubblewrap,
-                                  "--unshare-pid",
-                                  "--unshare-ipc",
-                                  "--unshare-uts",
-                                  "--hostname",
-                                  id.value,
-                                  "--unshare-net",
-                                  "--unshare-cgroup-try",
-                                  "--die-with-parent",
-                                  "--as-pid-1",
-                                  "--cap-add",
-                                  "ALL",
-                                  "--ro-bind",
-                                  "/usr",
-                                  "/usr",
-                                  "--proc",
-                                  "/proc",
-                                  "--dev",
-                                  "/dev",
-                                  "--perms",
-                                  "1777",
-                                  "--tmpfs",
-                                  "/tmp",
-                                  "--perms",
-                                  "1777",
-                                  "--tmpfs",
-                                  "/dev/shm",
-                                  "--mqueue",
-                                  "/dev/mqueue",
-                                  "--perms",
-                                  "1777",
-                                  "--tmpfs",
-                                  spec.work_dir,
-                                  "--dir",
-                                  "/etc",
-                                  "--remount-ro",
-                                  "/dev",
-                                  "--ro-bind",
-                                  options_.agent_path,
-                                  "/.cloche/agent"};
-    for (const char* link : {"/bin", "/sbin", "/lib", "/lib32", "/lib64"}) {
-      char target[64];
-      const ssize_t n = ::readlink(link, target, sizeof target);
-      if (n > 0) argv.insert(argv.end(), {"--symlink", std::string(target, static_cast<std::size_t>(n)), link});
-    }
-    for (const char* path : {"/etc/alternatives", "/etc/ld.so.cache", "/etc/matplotlibrc"})
-      argv.insert(argv.end(), {"--ro-bind-try", path, path});
-    for (const Mount& mount : spec.mounts) {
-      argv.insert(argv.end(), {mount.access == Access::read_only ? "--ro-bind" : "--bind", mount.source, mount.target});
-    }
-    argv.insert(argv.end(), {"--chdir", "/", "--remount-ro", "/", "/.cloche/agent", "init"});
+    std::vector<std::string> argv = fake_sandbox_argv(options_, spec, id);
+    argv.insert(argv.end(), {"/.cloche/agent", "init"});
 
     process::Spec bubblewrap;
     bubblewrap.program = process::find_program(options_.bubblewrap).value_or(options_.bubblewrap);
@@ -187,6 +168,61 @@ class FakeBackend final : public Backend {
 };
 
 }  // namespace
+
+std::vector<std::string> fake_sandbox_argv(const FakeOptions& options, const SandboxSpec& spec, const SandboxId& id) {
+  std::vector<std::string> argv{options.bubblewrap,
+                                "--unshare-pid",
+                                "--unshare-ipc",
+                                "--unshare-uts",
+                                "--hostname",
+                                id.value,
+                                "--unshare-net",
+                                "--unshare-cgroup-try",
+                                "--die-with-parent",
+                                "--as-pid-1",
+                                "--cap-add",
+                                "ALL",
+                                "--ro-bind",
+                                "/usr",
+                                "/usr",
+                                "--proc",
+                                "/proc",
+                                "--dev",
+                                "/dev",
+                                "--perms",
+                                "1777",
+                                "--tmpfs",
+                                "/tmp",
+                                "--perms",
+                                "1777",
+                                "--tmpfs",
+                                "/dev/shm",
+                                "--mqueue",
+                                "/dev/mqueue",
+                                "--perms",
+                                "1777",
+                                "--tmpfs",
+                                spec.work_dir,
+                                "--dir",
+                                "/etc",
+                                "--remount-ro",
+                                "/dev",
+                                "--ro-bind",
+                                options.agent_path,
+                                "/.cloche/agent"};
+  for (const char* link : {"/bin", "/sbin", "/lib", "/lib32", "/lib64"}) {
+    char target[64];
+    const ssize_t n = ::readlink(link, target, sizeof target);
+    if (n > 0) argv.insert(argv.end(), {"--symlink", std::string(target, static_cast<std::size_t>(n)), link});
+  }
+  for (const char* path : {"/etc/alternatives", "/etc/ld.so.cache", "/etc/matplotlibrc"})
+    argv.insert(argv.end(), {"--ro-bind-try", path, path});
+  for (const Mount& mount : spec.mounts) {
+    argv.insert(argv.end(), {mount.access == Access::read_only ? "--ro-bind" : "--bind", mount.source, mount.target});
+  }
+  argv.insert(argv.end(), {"--chdir", "/", "--remount-ro", "/"});
+  return argv;
+}
 
 std::unique_ptr<Backend> create_fake_backend(Executor executor, FakeOptions options) {
   std::signal(SIGPIPE, SIG_IGN);  // its channels are plain pipes, which an agent that was killed leaves broken

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "sandbox/backend.hpp"
 
@@ -12,6 +14,9 @@ struct FakeOptions {
   std::string agent_path;
   std::string bubblewrap = "bwrap";
 };
+
+// Bubblewrap's command line for such a sandbox; the program that is process 1 of it follows.
+std::vector<std::string> fake_sandbox_argv(const FakeOptions& options, const SandboxSpec& spec, const SandboxId& id);
 
 std::unique_ptr<Backend> create_fake_backend(Executor executor, FakeOptions options);
 

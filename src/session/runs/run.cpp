@@ -33,8 +33,16 @@ Status Run::signal(int number) {
 }
 
 Task<bool> Run::wait(Deadline deadline) {
-  while (running() && !deadline.passed()) co_await changed_.wait(deadline);
+  while (running() && !is_paused_ && !deadline.passed()) co_await changed_.wait(deadline);
   co_return !running();
+}
+
+void Run::set_paused(bool paused) {
+  is_paused_ = paused;
+  // Readers that went because of the pause have as long as ever to come back.
+  unread_since_ = Deadline::Clock::now();
+  changed_.notify();
+  steered_.notify();
 }
 
 void Run::set_exec(Exec* exec) {
@@ -59,7 +67,7 @@ void Run::finish(RunEnd how) {
 Task<> Run::until_called_off(Deadline::Clock::duration unread_timeout) {
   for (;;) {
     if (called_off_) co_return;
-    if (info_.unattended == Unattended::goes_on || readers_ > 0) {
+    if (info_.unattended == Unattended::goes_on || readers_ > 0 || is_paused_) {
       co_await steered_.wait();
       continue;
     }
@@ -96,7 +104,7 @@ Task<std::optional<RunEvent>> RunReader::next() {
       position_ = event->position;
       co_return event;
     }
-    if (run_->log_.is_end(position_)) co_return std::nullopt;
+    if (run_->log_.is_end(position_) || run_->is_paused()) co_return std::nullopt;
     co_await run_->changed_.wait();
   }
 }

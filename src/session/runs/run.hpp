@@ -46,14 +46,17 @@ class Run {
   void stop(std::string why);
   // `invalid_argument` if it has ended or the signal is invalid, `unavailable` while it has no process.
   Status signal(int number);
-  // Waits until it has ended or the deadline has passed; true if it has ended.
+  // Waits until it has ended, the deadline has passed or the session is paused; true if it has ended.
   Task<bool> wait(Deadline deadline);
+  // Its session is paused: it continues when that is resumed.
+  bool is_paused() const { return is_paused_; }
 
  private:
   friend class RunTable;
   friend class RunReader;
 
   void add(const Output& output);
+  void set_paused(bool paused);
   void finish(RunEnd how);
   void set_exec(Exec* exec);
   // Returns when it is called off.
@@ -68,6 +71,7 @@ class Run {
   Event steered_;  // called off, or its readers came or went
   std::optional<Error> called_off_;
   bool killed_ = false;  // a background program is to be killed
+  bool is_paused_ = false;
   std::uint32_t readers_ = 0;
   Deadline::Clock::time_point unread_since_ = Deadline::Clock::now();
   Exec* exec_ = nullptr;  // while there is a process
@@ -82,7 +86,7 @@ class RunReader {
   RunReader& operator=(RunReader&&) = delete;
   ~RunReader();
 
-  // The next event; nullopt if there are no more. Waits if none is available yet.
+  // The next event; nullopt if there are no more, or none until the session is resumed. Waits if none is available yet.
   Task<std::optional<RunEvent>> next();
   const Run& run() const { return *run_; }
 

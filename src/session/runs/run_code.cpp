@@ -361,6 +361,7 @@ Task<Result<Started>> start_planned(const RunTarget& target, PrivateDirectory& d
 }
 
 Result<RunTarget> target_of(Session& session) {
+  if (session.state() == SessionState::paused) return fail(Session::paused_error(session.key()));
   if (session.state() != SessionState::live) return fail(ErrorCode::sandbox_lost, "the session has ended");
   return RunTarget{session.lease().shared(), session.work_dir()};
 }

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "cloche/submission.hpp"
+#include "context/call_result.hpp"
 #include "session/runs/artifact_rules.hpp"
 #include "session/runs/artifacts.hpp"
 
@@ -44,6 +45,9 @@ struct ContextCall : RunSettings {
   std::string context;  // its name
   std::string language;
   std::string code;
+  std::map<std::string, std::string> env;  // variables that are set during the call
+  DisplaySink display;                     // what it shows, in a context with rich results
+  bool finds_artifacts = true;
 };
 
 using RunCall = std::variant<RunRequest, ContextCall>;

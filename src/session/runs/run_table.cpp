@@ -51,8 +51,9 @@ std::shared_ptr<Run> RunTable::add(RunInfo info, auth::QuotaTicket ticket) {
   purge();
   info.text.resize(std::min(info.text.size(), RunInfo::longest_text));
   std::string id = info.background_id != 0 ? background_run_id(info.background_id) : "r" + random_hex(8);
-  return runs_.emplace_back(
-      std::make_shared<Run>(session_.executor(), std::move(id), std::move(info), std::move(ticket)));
+  auto run = std::make_shared<Run>(session_.executor(), std::move(id), std::move(info), std::move(ticket));
+  run->set_paused(is_paused_);
+  return runs_.emplace_back(std::move(run));
 }
 
 Result<std::shared_ptr<Run>> RunTable::start(const SessionUse& use, RunInfo info, auth::QuotaTicket ticket, Work work) {
@@ -157,9 +158,15 @@ Task<Status> RunTable::remove(std::string id, Deadline deadline) {
   CLOCHE_CO_TRY(const auto run, find(id));
   run->stop("the run was stopped");
   const bool ended = co_await run->wait(deadline);
+  if (!ended && run->is_paused()) co_return fail(Session::paused_error(session_.key()));
   if (!ended) co_return fail(ErrorCode::timeout, "the run did not end in time");
   if (std::ranges::find(runs_, run) != runs_.end()) forget(run);
   co_return Status{};
+}
+
+void RunTable::set_paused(bool paused) {
+  is_paused_ = paused;
+  for (const auto& run : runs_) run->set_paused(paused);
 }
 
 Task<> RunTable::close() {

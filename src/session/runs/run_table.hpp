@@ -54,6 +54,7 @@ class RunTable {
   // Stops it if it runs, waits for its end and forgets it.
   Task<Status> remove(std::string id, Deadline deadline);
 
+  void set_paused(bool paused);
   Task<> close();
   bool is_closed() const { return closed_; }
   bool busy() const { return running() > 0; }
@@ -71,6 +72,7 @@ class RunTable {
   RunsOptions options_;
   std::vector<std::shared_ptr<Run>> runs_;  // in the order in which they started
   std::shared_ptr<std::uint32_t> places_ = std::make_shared<std::uint32_t>(0);
+  bool is_paused_ = false;
   bool closed_ = false;
   TaskGroup tasks_;
 };

@@ -193,6 +193,7 @@ Task<Status> Runs::find_orphans(std::shared_ptr<Session> session, Deadline deadl
     orphan_directories_.push_back(std::string(run_directories_parent) + "/" + entry.path);
   }
   for (const BackgroundEntry& entry : *background) {
+    if (!entry.label.empty()) continue;  // it belongs to another part of the session
     // An earlier call may have been cut off in the middle.
     if (find(background_run_id(entry.id))) continue;
     RunInfo info;

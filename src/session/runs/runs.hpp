@@ -53,6 +53,7 @@ class Runs final : public SessionPart {
 
   Task<> close() override { return table_.close(); }
   bool busy() const override { return table_.busy(); }
+  void set_paused(bool paused) override { table_.set_paused(paused); }
 
  private:
   Task<RunEnd> run(const LanguageRegistry& languages, RunCall call, RunObserver observer);

@@ -47,7 +47,9 @@ def call(path, method, target, body=None, token=None, timeout=60.0, headers=None
     connection = UnixConnection(path, timeout)
     sent = dict(headers or {})
     data = None
-    if body is not None:
+    if isinstance(body, bytes):
+        data = body
+    elif body is not None:
         data = json.dumps(body).encode()
         sent["Content-Type"] = "application/json"
     if token:

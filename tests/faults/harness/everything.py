@@ -2,6 +2,7 @@
 fail."""
 import base64
 import contextlib
+import json
 import os
 import socket
 import subprocess
@@ -17,11 +18,14 @@ def fault_points():
 
 
 def leave_something(server):
-    """A server with a session that counts, one in which nothing runs, and a lease that no one will remember, killed."""
+    """A server with a session that counts, one in which nothing runs, one that is paused, and a lease that no one will
+    remember, killed."""
     server.start().wait_until_ready()
     assert server.write("kept", "a/file", "all of it").status == 200
     assert server.bash("kept", "echo on; exec sleep 1000", background=True).status == 202
     assert server.write("quiet", "file", "x").status == 200
+    assert server.write("asleep", "file", "asleep").status == 200
+    assert server.call("POST", "/sessions/default/asleep/pause").status == 200
     assert server.call("POST", "/sandboxes/python").status == 200
     end = time.monotonic() + 30
     while server.stats("session")["idle"] == 0 and time.monotonic() < end:
@@ -50,6 +54,19 @@ def terminal(server, session, command, seconds=30):
         except OSError:
             return 0
     return int(said.split()[1]) if said else 0
+
+
+def go_through_sandbox_of_e2b(ask, turn):
+    key = {"X-API-Key": "e2b_00"}
+    made = ask("E2B sandbox " + turn, "POST", "/sandboxes", {"templateID": "base", "timeout": 60}, headers=key)
+    if made.status != 201:
+        return
+    to = {"E2b-Sandbox-Id": made["sandboxID"], "X-Access-Token": made["envdAccessToken"]}
+    start = json.dumps({"process": {"cmd": "/bin/sh", "args": ["-c", "echo on"]}, "stdin": False}).encode()
+    ask("E2B process " + turn, "POST", "/process.Process/Start", b"\0" + len(start).to_bytes(4, "big") + start,
+        headers=to | {"E2b-Sandbox-Port": "49983", "Content-Type": "application/connect+json"})
+    ask("E2B code " + turn, "POST", "/execute", {"code": "1 + 1"}, headers=to | {"E2b-Sandbox-Port": "49999"})
+    ask("E2B end " + turn, "DELETE", f"/sandboxes/{made['sandboxID']}", headers=key)
 
 
 def go_through_everything(server):
@@ -88,8 +105,31 @@ def go_through_everything(server):
         ask("change network " + turn, "PUT", f"/sessions/default/n{turn}/network", {"network": "none"})
         ask("end session with network " + turn, "DELETE", f"/sessions/default/n{turn}")
     for turn in "123":
+        one = f"/sessions/default/p{turn}"
+        ask("session with a time " + turn, "POST", "/sessions", {"session_id": "p" + turn, "timeout": 600,
+                                                                 "on_timeout": "pause"})
+        ask("pause " + turn, "POST", one + "/pause")
+        ask("metrics " + turn, "GET", one + "/metrics")
+        ask("resume " + turn, "POST", one + "/resume", {"timeout": 600})
+        ask("set the time " + turn, "PUT", one + "/timeout", {"timeout": 0.01})
+        end = time.monotonic() + 5
+        while '"state":"live"' in ask("look " + turn, "GET", one).text and time.monotonic() < end:
+            time.sleep(0.02)
+        ask("end paused session " + turn, "DELETE", one)
+    for turn in "123":
         ask("create volume " + turn, "POST", "/volumes", {"name": "data", "size": "16m"})
         ask("use volume " + turn, "POST", "/sessions", {"session_id": "v" + turn, "volumes": [{"name": "data"}]})
         ask("end use " + turn, "DELETE", f"/sessions/default/v{turn}")
         ask("delete volume " + turn, "DELETE", "/volumes/default/data")
+    ask("session with files", "POST", "/write", {"session_id": "kept-files", "path": "file", "content": "x"})
+    for turn in "123":
+        ask("take snapshot " + turn, "POST", "/sessions/default/kept-files/snapshots", {"name": "n" + turn})
+        ask("restore snapshot " + turn, "POST", "/sessions", {"session_id": "r" + turn, "snapshot": "n" + turn})
+        ask("end restored " + turn, "DELETE", f"/sessions/default/r{turn}")
+        ask("fork " + turn, "POST", "/sessions/default/kept-files/fork", {"ids": ["f" + turn]})
+        ask("end fork " + turn, "DELETE", f"/sessions/default/f{turn}")
+        ask("delete snapshot " + turn, "DELETE", "/snapshots/n" + turn)
+    ask("end session with files", "DELETE", "/sessions/default/kept-files")
+    for turn in "123":
+        go_through_sandbox_of_e2b(ask, turn)
     return answers

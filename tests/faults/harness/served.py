@@ -32,7 +32,7 @@ def settings_for(target):
     """A small server: a pool of sessions, and one to borrow from."""
     limits = {"memory": "128m", "cpus": 1, "pids": 96 if target.runtime != "runsc" else 256}
     return {
-        "drain_timeout": "2s",
+        "drain_timeout": "200ms",
         "sessions": {"most": 40},
         "egress": {"choose": {"tenants": "all"}},
         "profiles": {

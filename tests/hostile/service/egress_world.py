@@ -14,6 +14,7 @@ import tempfile
 import threading
 
 import house
+import pytest
 
 ALLOWED = "127.0.0.2"  # a rule names it
 FORBIDDEN = "127.0.0.3"  # no rule names it
@@ -276,7 +277,7 @@ class World:
             **(extra_rules(self) if extra_rules else {}),
         }
         section = {"rules": rules, "choose": {"tenants": "all"}, **(egress(self) if egress else {})}
-        # Connections without a proxy are redirected where the profile has a network.
+        # A profile with a network of its own, beside those over which a network is chosen.
         profiles = ("  gvisor: {runtime: runsc, pool: {pool_size: 0, scale_limit: 3}}\n"
                     "  redirected: {runtime: crun, network: allow-list, tenants: all, pool: {pool_size: 0, scale_limit: 8}}")
         more = "egress: " + json.dumps(section) + "\nsessions: {most: 60}"
@@ -350,6 +351,23 @@ def need(test):
     house.need_crun(test)
     if not shutil.which("unshare"):
         house.note_missing("unshare", test, "unshare is not installed")
+
+
+def is_as_it_was(world):
+    """After each case: the server works, and reached no server that no rule names."""
+    world.end_sessions()
+    world.house.is_well()
+    assert world.reached() == 0, "a server that no rule names was reached"
+
+
+def runtimes():
+    return pytest.mark.parametrize("runtime", ["crun", "runsc"])
+
+
+def session_on(world, runtime, network=None):
+    if runtime == "runsc":
+        need_runsc("egress")
+    return world.session(network, "gvisor" if runtime == "runsc" else "session")
 
 
 def need_runsc(test):

@@ -530,6 +530,62 @@ class NotConnected(Agent):
         self.say(frame(DATA, stream, b"HTTP/1.1 200 OK\r\n\r\nforged", OUT))
 
 
+def tar_header(name, kind=b"0", size=0, link=b""):
+    block = bytearray(512)
+    block[0:len(name)] = name
+    block[100:156] = b"0000644\0" + b"0000000\0" * 2 + b"%011o\0" % size + b"00000000000\0" + b" " * 8
+    block[156:157 + len(link)] = kind + link
+    block[257:265] = b"ustar\x0000"
+    block[148:156] = b"%06o\0 " % sum(block)
+    return bytes(block)
+
+
+class BadTar(Agent):
+    """Archives that are none, or that want to be unpacked elsewhere. The last two are taken for good ones."""
+
+    GOOD = tar_header(b"good", size=4) + b"good".ljust(512, b"\0")
+    TARS = [
+        tar_header(b"../../etc/cron.d/x"), tar_header(b"/etc/passwd"), tar_header(b"disk", b"4"), tar_header(b"fifo", b"6"),
+        tar_header(b"hard", b"1", link=b"good"), tar_header(b"sparse", b"S"), tar_header(b"huge", size=2**33),
+        tar_header(b"pax", b"x", 2**30), b"noise" * 1000, tar_header(b"cut", size=1024) + b"x",
+        tar_header(b"out", b"2", link=b"/tmp") + tar_header(b"out/x", size=1) + b"x".ljust(512, b"\0") + bytes(1024),
+        tar_header(b"up", b"2", link=b"../../..") + tar_header(b"up/tmp/x") + bytes(1024),
+    ]
+
+    def on_file(self, op, stream, fields):
+        if op != TAR_OUT:
+            super().on_file(op, stream, fields)
+            return
+        tar = self.GOOD + self.TARS[int(os.uname().nodename.rsplit("-", 1)[1])]
+        for at in range(0, len(tar), 65536):
+            self.say(frame(DATA, stream, tar[at:at + 65536], OUT))
+        self.message(stream, reply(DONE))
+        self.close(stream)
+
+
+class EndlessTar(Agent):
+    """Empty files without end, within its credit."""
+
+    FILES = tar_header(b"f") * 128
+
+    def on_file(self, op, stream, fields):
+        if op != TAR_OUT:
+            super().on_file(op, stream, fields)
+            return
+        self.packing = stream
+        for _ in range(4):
+            self.say(frame(DATA, stream, self.FILES, OUT))
+
+    def on_frame(self, kind, lane, flags, stream, payload):
+        if kind == CREDIT and stream == getattr(self, "packing", None):
+            self.owed = getattr(self, "owed", 0) + number_in(fields_of(payload[1:]), 1)
+            while self.owed >= len(self.FILES):
+                self.owed -= len(self.FILES)
+                self.say(frame(DATA, stream, self.FILES, OUT))
+            return
+        super().on_frame(kind, lane, flags, stream, payload)
+
+
 LIES = {
     "garbage": Garbage, "version": WrongVersion, "nonce": WrongNonce, "never-ready": NeverReady,
     "hello-flood": HelloFlood, "half-frame": HalfFrame, "huge-frame": HugeFrame, "dies": Dies,
@@ -540,8 +596,8 @@ LIES = {
     "data-flood": DataFlood, "eof-flood": EofFlood, "empty-data-flood": EmptyDataFlood, "small-message-flood": SmallMessageFlood,
     "oversized": Oversized, "odd-sizes": OddSizes, "endless-list": EndlessList,
     "forged-artifact": ForgedArtifact, "forged-along": ForgedAlong, "many-along": ManyAlong, "no-credit": NoCredit,
-    "wild-credit": WildCredit, "not-connected": NotConnected,
-} | {f"bad-names-{i}": BadNames for i in range(len(BadNames.NAMES))}
+    "wild-credit": WildCredit, "not-connected": NotConnected, "endless-tar": EndlessTar,
+} | {f"bad-tar-{i}": BadTar for i in range(len(BadTar.TARS))} | {f"bad-names-{i}": BadNames for i in range(len(BadNames.NAMES))}
 
 if __name__ == "__main__":
     LIES.get(os.uname().nodename.removeprefix("lie-"), Agent)().run()

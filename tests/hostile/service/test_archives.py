@@ -94,7 +94,7 @@ def test_archive_that_leads_out_or_is_none__unpacks_nothing(server, session, how
     answer = upload(server, session, good + HOSTILE[how] + (b"" if how in NO_END else tar.END))
     assert 400 <= answer.status < 500, answer
     assert server.bash(session, LOOK)["stdout"] == "kept\n1\n", answer
-    assert time.monotonic() - begun < 10 and server.rss() < before + 32
+    assert time.monotonic() - begun < 60 and server.rss() < before + 32
 
 
 def test_control__an_honest_archive_is_unpacked(server, session):

@@ -213,7 +213,7 @@ def test_lists_and_figures__do_not_name_what_is_closed(server):
     for answer in asked:
         for name in ("vault", "closed", "vaultlang", "INNER", "OWN_KEY", "CLOSED"):
             assert name.encode() not in answer.body, (name, answer)
-    assert set(server.ask("GET", "/stats", token=server.other).json()) == {"session", "cpp"}
+    assert set(server.ask("GET", "/stats", token=server.other).json()) == {"base", "session", "cpp"}
     assert "vault" in server.ask("GET", "/stats", token=server.owner).json()
 
 

@@ -31,10 +31,13 @@ LEASES = {
     "DELETE /sandboxes/{language}": None, "DELETE /sandboxes/{id}/destroy": None,
 }
 # Of routes with a tenant in their path: a good body, so that nothing else is wrong with the call.
-BELOW = {"/signal": {"signal": "TERM"}, "/wait": {"timeout": 1}, "/contexts": {"name": "c", "language": "python"},
-         "/copy": {"files": {"treasure": "stolen"}}}
+BELOW = {"/signal": {"signal": "TERM"}, "/wait": {"timeout": 1}, "/timeout": {"timeout": 60}, "/contexts": {"name": "c", "language": "python"},
+         "/copy": {"files": {"treasure": "stolen"}}, "/fork": {"ids": ["stolen"]},
+         "/snapshots": {"name": "stolen"}}
+# By an id or a name: tried by a case of their own.
+SNAPSHOTS = {"GET /snapshots/{snapshot}", "DELETE /snapshots/{snapshot}"}
 # These name nobody's things: figures of pools, a sandbox of one's own, a program of one's own; metrics and access lists are an admin's.
-NOBODYS = {"GET /stats", "POST /sandboxes/{language}", "POST /api/v1/execute", "GET /metrics", "GET /access", "GET /sessions", "GET /volumes"}
+NOBODYS = {"GET /stats", "POST /sandboxes/{language}", "POST /api/v1/execute", "GET /metrics", "GET /access", "GET /sessions", "GET /volumes", "GET /snapshots"}
 
 
 def all_routes():
@@ -130,7 +133,7 @@ def test_tenant_in_the_body__is_the_tokens_or_nobodys(server):
     """
     for route in all_routes():
         plain = without_prefix(route)
-        if "{tenant}" in route or plain in OPEN | NOBODYS or plain in LEASES:
+        if "{tenant}" in route or plain in OPEN | NOBODYS | SNAPSHOTS or plain in LEASES:
             continue
         assert plain in BODIES, f"a new route: say here how its tenants are kept apart: {route}"
         method, path = target_of(route)
@@ -140,8 +143,34 @@ def test_tenant_in_the_body__is_the_tokens_or_nobodys(server):
         answer = server.ask(method, path, body, token=server.other)
         assert answer.status == 403, (route, answer)
         assert b"gold" not in answer.body
-    for listed in ("/sessions", "/volumes"):
+    for listed in ("/sessions", "/volumes", "/snapshots"):
         assert server.ask("GET", f"{listed}?tenant_id=acme", token=server.other).status == 403
+    assert untouched(server)
+
+
+def test_snapshot_of_another__is_not_there(server):
+    """tries: to list, read, delete and restore another's snapshot, by id and by name, and to take and fork another's
+    session. must: the same 404 as for one that nobody has; 403 by the tenant's name; nothing done.
+    """
+    taken = server.post("/sessions/acme/vault/snapshots", {"name": "treasure"}).json()
+    listed = server.ask("GET", "/snapshots", token=server.other).json()
+    assert listed == {"snapshots": [], "stored": 0}
+    for method in ("GET", "DELETE"):
+        answers = []
+        for which in (taken["id"], "treasure", "s" + "0" * 19, "absent"):
+            answer = server.ask(method, f"/snapshots/{which}", token=server.other)
+            assert answer.status == 404, (method, which, answer)
+            answers.append(re.sub(rb'"request_id":"\w+"', b"", answer.body))
+            assert server.ask(method, f"/snapshots/{which}?tenant_id=acme", token=server.other).status == 403
+        assert len(set(answers)) == 1, "it tells whether there is such a snapshot"
+    for which in (taken["id"], "treasure", "../acme/treasure", "x" * 5000):
+        made = server.ask("POST", "/sessions", {"session_id": "thief", "snapshot": which}, token=server.other)
+        assert made.status == 404, (which, made)
+    for below in ("snapshots", "fork"):
+        assert server.ask("POST", f"/sessions/acme/vault/{below}", {}, token=server.other).status == 403
+        assert server.ask("POST", f"/sessions/other/no-such/{below}", {}, token=server.other).status == 404
+    assert server.ask("GET", f"/snapshots/{taken['id']}").status == 200
+    assert server.ask("DELETE", "/snapshots/treasure").status == 200
     assert untouched(server)
 
 

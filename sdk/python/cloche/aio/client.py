@@ -15,9 +15,10 @@ from ..call import Call
 from ..client_base import ClientBase, place_of_download
 from ..deadline import Deadline
 from ..errors import SandboxError
-from ..events import EventDecoder, RunFollower, egress_event_of
-from ..file_results import Binary, Copied, Edited, FileStat, Matches, Paths, Text
-from ..results import ContextInfo, EgressEvent, Readiness, Result, RunInfo, SessionInfo, VolumeInfo
+from ..events import EventDecoder, RunFollower, egress_event_of, file_changes_of
+from ..file_results import Binary, Copied, Edited, FileChange, FileStat, Matches, Paths, Text
+from ..results import (ContextInfo, EgressEvent, Fork, Readiness, ResourceUse, Result, RunInfo, SessionInfo,
+                       SnapshotInfo, VolumeInfo)
 from ..runner_results import CaseResult
 from ..service_calls import AnyCase
 from ..session_calls import EVENTS, Content, Network, Volume
@@ -69,9 +70,12 @@ class Client(ClientBase):
                       stdin: Optional[Content] = None, env: Optional[Mapping[str, str]] = None,
                       files: Optional[Mapping[str, Content]] = None, context: Optional[str] = None,
                       work_dir: Optional[str] = None, artifacts: Optional[Mapping[str, Any]] = None,
+                      network: Optional[Network] = None,
                       deadline: Optional[float] = None) -> Result:
         """Run code in a session. The first call creates the session. `timeout` is the time limit of the program (120
         s), `deadline` that of the whole call. With `context` the code runs in an interpreter that keeps its variables.
+        `network` is that of a session which this call creates; see `create_session`. A session that exists must have
+        it already.
 
         >>> await client.execute("x = 20", session_id="s1", context="a")                 # doctest: +SKIP
         >>> (await client.execute("x + 1", session_id="s1", context="a")).value          # doctest: +SKIP
@@ -79,13 +83,13 @@ class Client(ClientBase):
         """
         return await self._send(self._execute_call(code, language, session_id, deadline, timeout=timeout, stdin=stdin,
                                                    env=env, files=files, context=context, work_dir=work_dir,
-                                                   artifacts=artifacts))
+                                                   artifacts=artifacts, network=network))
 
     async def bash(self, command: str, *, session_id: str, timeout: Optional[float] = None,
                    stdin: Optional[Content] = None,
                    env: Optional[Mapping[str, str]] = None, files: Optional[Mapping[str, Content]] = None,
                    context: Optional[str] = None, work_dir: Optional[str] = None,
-                   artifacts: Optional[Mapping[str, Any]] = None,
+                   artifacts: Optional[Mapping[str, Any]] = None, network: Optional[Network] = None,
                    pipefail: Optional[bool] = None,
                    deadline: Optional[float] = None) -> Result:
         """Run a shell command line in a session.
@@ -95,18 +99,19 @@ class Client(ClientBase):
         """
         return await self._send(self._bash_call(command, session_id, deadline, timeout=timeout, stdin=stdin, env=env,
                                                 files=files, context=context, work_dir=work_dir,
-                                                artifacts=artifacts, pipefail=pipefail))
+                                                artifacts=artifacts, pipefail=pipefail, network=network))
 
     def stream(self, code: str, language: str = "python", *, session_id: str, timeout: Optional[float] = None,
                stdin: Optional[Content] = None, env: Optional[Mapping[str, str]] = None,
                files: Optional[Mapping[str, Content]] = None, context: Optional[str] = None,
                work_dir: Optional[str] = None, artifacts: Optional[Mapping[str, Any]] = None,
+               network: Optional[Network] = None,
                deadline: Optional[float] = None) -> Stream:
         """The same as `execute`, but yields events while the program runs. With language `bash` the code is a shell
         command line.
         """
         call = self._any_call(code, language, session_id, deadline, timeout=timeout, stdin=stdin, env=env, files=files,
-                              context=context, work_dir=work_dir, artifacts=artifacts)
+                              context=context, work_dir=work_dir, artifacts=artifacts, network=network)
         follower = RunFollower(self._artifact_maker(session_id))
         return Stream(self._transport, self._calls, session_id, call, follower,
                       lambda run_id: self._stop_run(session_id, run_id))
@@ -114,12 +119,13 @@ class Client(ClientBase):
     async def background(self, code: str, language: str = "python", *, session_id: str, timeout: Optional[float] = None,
                          env: Optional[Mapping[str, str]] = None, files: Optional[Mapping[str, Content]] = None,
                          work_dir: Optional[str] = None, artifacts: Optional[Mapping[str, Any]] = None,
+                         network: Optional[Network] = None,
                          deadline: Optional[float] = None) -> Run:
         """Start a program in the background. With language `bash` the code is a shell command line. `timeout` is the
         time limit of the program (1 h). The program has no stdin.
         """
         call = self._any_call(code, language, session_id, deadline, timeout=timeout, env=env, files=files,
-                              work_dir=work_dir, artifacts=artifacts)
+                              work_dir=work_dir, artifacts=artifacts, network=network)
         started = self._calls.background(call, lambda run_id, ended: Run(self, session_id, run_id, ended))
         return await self._send(started)
 
@@ -134,20 +140,25 @@ class Client(ClientBase):
     async def run_code(self, language: str, code: Optional[str] = None, *, files: Optional[Mapping[str, str]] = None,
                        cases: Optional[Iterable[AnyCase]] = None, command: Optional[str] = None,
                        assets: Union[None, Mapping[str, Content], Sequence[Mapping[str, Any]]] = None,
+                       network: Optional[Network] = None,
                        deadline: Optional[float] = None) -> list[CaseResult]:
         """Compile a program if its language needs that, and run it on each case; without cases, run it once without
         input. If the program cannot be compiled, each case is a `compilation_error`. If `command` is given, only that
-        command runs, and nothing is compiled.
+        command runs, and nothing is compiled. `network` is what the program can reach, as for `create_session`.
 
         >>> await client.run_code("python", "print(int(input()) ** 2)", cases=[cloche.Case("3", "9")])  # doctest: +SKIP
         """
-        return await self._send(service_calls.run_code(language, code, files, cases, command, assets, deadline))
+        return await self._send(service_calls.run_code(language, code, files, cases, command, assets, network,
+                                                       deadline))
 
     # Sessions
 
-    async def sessions(self, tenant: Optional[str] = None) -> list[SessionInfo]:
-        """List the sessions of the caller; for an admin who names no tenant, those of all tenants."""
-        return await self._send(self._calls.sessions(tenant))
+    async def sessions(self, tenant: Optional[str] = None, *, state: Optional[str] = None,
+                       metadata: Optional[Mapping[str, str]] = None) -> list[SessionInfo]:
+        """List the sessions of the caller; for an admin who names no tenant, those of all tenants. Only those in this
+        state and with all of this metadata, if it is given.
+        """
+        return await self._send(self._calls.sessions(tenant, state, metadata))
 
     async def session(self, session_id: str) -> SessionInfo:
         return await self._send(self._calls.session(session_id))
@@ -157,16 +168,22 @@ class Client(ClientBase):
                              limits: Optional[Mapping[str, Any]] = None,
                              idle_timeout: Optional[float] = None,
                              network: Optional[Network] = None,
-                             volumes: Optional[Sequence[Volume]] = None) -> SessionInfo:
+                             volumes: Optional[Sequence[Volume]] = None,
+                             snapshot: Optional[str] = None, metadata: Optional[Mapping[str, str]] = None,
+                             timeout: Optional[float] = None, on_timeout: Optional[str] = None) -> SessionInfo:
         """Create a session. `limits` are `memory`, `cpus`, `pids`, `file_size`, `open_files`. `secrets` are names in
         the server's configuration that list the tenant, and `profile` is one that the tenant may use; otherwise raises
         `SandboxNotFoundError`. `network` is what programs can reach, in place of the profile's: `none`, `allow-list`,
         `internet` or {"mode", "rules", "allow", "deny"}. `volumes` are names of the tenant's volumes, or {"name",
-        "target", "access"}; see `create_volume`.
+        "target", "access"}; see `create_volume`. `snapshot` is the id or the name of one whose files it starts with;
+        see `take_snapshot`. `metadata` are notes, at most 64 pairs of text. After `timeout` seconds the session is
+        ended or, with `on_timeout="pause"`, paused.
         """
         return await self._send(self._calls.create_session(session_id, profile=profile, env=env, secrets=secrets,
                                                            limits=limits, idle_timeout=idle_timeout,
-                                                           network=network, volumes=volumes))
+                                                           network=network, volumes=volumes,
+                                                           snapshot=snapshot, metadata=metadata, timeout=timeout,
+                                                           on_timeout=on_timeout))
 
     async def volumes(self, tenant: Optional[str] = None) -> list[VolumeInfo]:
         """List the volumes of the caller; for an admin who names no tenant, those of all tenants."""
@@ -185,11 +202,50 @@ class Client(ClientBase):
         """Delete a volume and everything in it. Raises `SandboxResourceError` while a sandbox uses it."""
         await self._send(self._calls.delete_volume(name))
 
+    async def take_snapshot(self, session_id: str, name: Optional[str] = None) -> SnapshotInfo:
+        """Keep the files of a session's work directory and home directory. Programs, memory and other files are not
+        kept. Raises `SandboxResourceError` over the tenant's quota.
+        """
+        return await self._send(self._calls.take_snapshot(session_id, name))
+
+    async def snapshots(self, tenant: Optional[str] = None, session_id: Optional[str] = None) -> list[SnapshotInfo]:
+        """List the snapshots of the caller; for an admin who names no tenant, those of all tenants."""
+        return await self._send(self._calls.snapshots(tenant, session_id))
+
+    async def snapshot(self, snapshot: str) -> SnapshotInfo:
+        """A snapshot by its id or its name."""
+        return await self._send(self._calls.snapshot(snapshot))
+
+    async def delete_snapshot(self, snapshot: str) -> None:
+        await self._send(self._calls.delete_snapshot(snapshot))
+
+    async def fork(self, session_id: str, count: Optional[int] = None, ids: Optional[Sequence[str]] = None) -> list[Fork]:
+        """Create sessions with the options and the files of this one, 1 to 100. Each has a result of its own."""
+        return await self._send(self._calls.fork(session_id, count, ids))
+
     async def set_network(self, session_id: str, network: Optional[Network]) -> SessionInfo:
         """Change what the programs of a session can reach; None: to the network of its profile. Connections that the
         new network refuses are closed.
         """
         return await self._send(self._calls.set_network(session_id, network))
+
+    async def pause(self, session_id: str) -> SessionInfo:
+        """Stop all programs of a session until it is resumed. Calls in progress raise `SandboxUnavailableError`; runs
+        and contexts continue afterwards. Removes the timeout.
+        """
+        return await self._send(self._calls.pause(session_id))
+
+    async def resume(self, session_id: str, timeout: Optional[float] = None) -> SessionInfo:
+        """Let a paused session continue. `timeout`: it expires after this number of seconds."""
+        return await self._send(self._calls.resume(session_id, timeout))
+
+    async def set_timeout(self, session_id: str, timeout: Optional[float]) -> SessionInfo:
+        """Let a session expire after this number of seconds, sooner or later than before; None: never."""
+        return await self._send(self._calls.set_timeout(session_id, timeout))
+
+    async def resource_use(self, session_id: str) -> ResourceUse:
+        """Measure what the sandbox of a session uses."""
+        return await self._send(self._calls.resource_use(session_id))
 
     async def egress_events(self, session_id: str, after: int = 0) -> list[EgressEvent]:
         """List the connections of the session's programs to the outside, from the event with the number `after` on."""
@@ -284,6 +340,34 @@ class Client(ClientBase):
         return await self._send(self._calls.edit(session_id, path, old, new,
                                                  replace_all=replace_all, expected=expected))
 
+    async def watch(self, path: str = ".", *, session_id: str, recursive: bool = False) -> AsyncIterator[FileChange]:
+        """Watch a directory. When this returns, the watch is armed; the iterator yields what happens from then on, until
+        it is closed. It raises `SandboxNotFoundError` when the directory is removed or moved.
+        """
+        answer = await self._transport.open(self._calls.watch(session_id, path, recursive), {"Accept": EVENTS})
+        decoder = EventDecoder()
+        try:
+            first = list(decoder.feed(await answer.read(Deadline(LONGEST_SILENCE))))
+        except BaseException:
+            answer.close()
+            raise
+
+        async def changes() -> AsyncIterator[FileChange]:
+            raws = first
+            try:
+                while True:
+                    for raw in raws:
+                        for change in file_changes_of(raw):
+                            yield change
+                    piece = await answer.read(Deadline(LONGEST_SILENCE))
+                    if not piece:
+                        return
+                    raws = list(decoder.feed(piece))
+            finally:
+                answer.close()
+
+        return changes()
+
     async def copy_in(self, files: Union[Mapping[str, Content], AnyPath], to: str = ".", *, session_id: str) -> Copied:
         """Copy files into the workspace, all of them or none. The source is a map of paths to contents, or a file or
         directory of this machine with the name `to` in the workspace. The default for `to` is `.`, the workspace
@@ -311,9 +395,11 @@ class Client(ClientBase):
         """Start a shell, or a command, on a terminal."""
         return TerminalRequest(self._transport, lambda: self._terminal_target(session_id, command, rows, cols))
 
-    def lease(self, language: str) -> LeaseRequest:
-        """Lease a sandbox from the pool of the language. Raises `SandboxResourceError` at the limit of the pool."""
-        return LeaseRequest(self, language)
+    def lease(self, language: str, *, network: Optional[Network] = None) -> LeaseRequest:
+        """Lease a sandbox from the pool of the language. Raises `SandboxResourceError` at the limit of the pool.
+        `network` is what its programs can reach, as for `create_session`.
+        """
+        return LeaseRequest(self, language, network)
 
     # The service
 

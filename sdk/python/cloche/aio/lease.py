@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Iterable, Mapping, Optional, Union
 from .. import service_calls as calls
 from ..errors import SandboxNotFoundError
 from ..runner_results import AppResponse, CommandResult, LeaseFile
-from ..session_calls import Content
+from ..session_calls import Content, Network
 
 if TYPE_CHECKING:
     from .client import Client
@@ -79,12 +79,13 @@ class Lease:
 class LeaseRequest:
     """`await client.lease("python")`, or `async with client.lease("python") as lease`."""
 
-    def __init__(self, client: "Client", language: str) -> None:
-        self._client, self._language = client, language
+    def __init__(self, client: "Client", language: str, network: Optional[Network] = None) -> None:
+        self._client, self._language, self._network = client, language, network
         self._lease: Optional[Lease] = None
 
     async def _lend(self) -> Lease:
-        return Lease(self._client, self._language, *await self._client._send(calls.lend(self._language)))
+        lent = await self._client._send(calls.lend(self._language, self._network))
+        return Lease(self._client, self._language, *lent)
 
     def __await__(self) -> Any:
         return self._lend().__await__()

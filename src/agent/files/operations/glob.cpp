@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <vector>
 
+#include "agent/files/operations/attributes.hpp"
 #include "agent/files/operations/operations.hpp"
 #include "agent/files/reply_batch.hpp"
 #include "agent/files/tree/entries.hpp"
@@ -21,12 +22,15 @@ namespace {
 constexpr std::uint64_t default_cap = 10'000;
 
 // A file in the place of a directory: it is found itself, where the pattern matches its name.
-Status glob_one(const GlobPattern& pattern, const PathFilter& exclude, const CheckedPath& path,
-                const struct stat& status, const FileIo& io) {
+Status glob_one(const wire::FileRequest& request, const GlobPattern& pattern, const PathFilter& exclude,
+                const CheckedPath& path, int file, const FileIo& io) {
+  struct stat status = {};
+  if (::fstat(file, &status) != 0) return fail_file(errno);
   const std::string& name = path.components.back();
   wire::FileReply reply{.done = true};
   if (pattern.matches(name) && !exclude.matches(name, name, GlobPattern::Is::other)) {
     reply.entries.push_back(entry_of(status, name));
+    if (request.details) reply.entries.back().attributes = read_attributes(file);
     reply.files = 1;
   }
   return io.reply(reply);
@@ -43,9 +47,10 @@ Status glob_files(const wire::FileRequest& request, const FileIo& io) {
   CLOCHE_TRY(const UniqueFd found_at, base.open(path, O_PATH));
   struct stat status = {};
   if (::fstat(found_at.get(), &status) != 0) return fail_file(errno);
-  if (!S_ISDIR(status.st_mode)) return glob_one(pattern, exclude, path, status, io);
+  if (!S_ISDIR(status.st_mode)) return glob_one(request, pattern, exclude, path, found_at.get(), io);
   CLOCHE_TRY(UniqueFd directory, base.open(path, open_reading | O_DIRECTORY));
   const std::uint64_t cap = result_cap(request.max_results, default_cap);
+  const std::string top = path.components.empty() ? std::string() : path.text() + "/";
   ReplyBatch batch(io);
   std::uint64_t count = 0;
   std::uint64_t unseen = 0;
@@ -70,6 +75,7 @@ Status glob_files(const wire::FileRequest& request, const FileIo& io) {
         return WalkStep::stop;
       }
       ++count;
+      if (request.details) add_details(base, found.parent, found.name, top + found.path, *entry);
       CLOCHE_CHECK(batch.add(std::move(*entry)));
     }
     if (!pattern.goes_on(states)) return WalkStep::pass;

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 
+#include "agent/files/operations/attributes.hpp"
 #include "agent/files/operations/operations.hpp"
 #include "agent/files/reply_batch.hpp"
 #include "agent/files/tree/entries.hpp"
@@ -23,6 +24,7 @@ Status list_directory(const wire::FileRequest& request, const FileIo& io) {
   CLOCHE_TRY(const CheckedPath path, base.check(request.path));
   CLOCHE_TRY(UniqueFd directory, base.open(path, open_reading | O_DIRECTORY));
   const std::uint64_t cap = result_cap(request.max_results, default_cap);
+  const std::string top = path.components.empty() ? std::string() : path.text() + "/";
   ReplyBatch batch(io);
   std::uint64_t count = 0;
   std::uint64_t unseen = 0;
@@ -40,8 +42,10 @@ Status list_directory(const wire::FileRequest& request, const FileIo& io) {
       return WalkStep::stop;
     }
     ++count;
+    if (request.details) add_details(base, found.parent, found.name, top + found.path, *entry);
     CLOCHE_CHECK(batch.add(std::move(*entry)));
-    return request.recursive ? WalkStep::descend : WalkStep::pass;
+    const bool is_deep_enough = request.depth != 0 && found.depth + 1 >= request.depth;
+    return request.recursive && !is_deep_enough ? WalkStep::descend : WalkStep::pass;
   };
   // One more than the cap, so that a directory of just that many is known to be whole.
   CLOCHE_TRY(const Walked walked,

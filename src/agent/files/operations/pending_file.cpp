@@ -20,6 +20,11 @@ constexpr int most_names_tried = 16;
 // The way by which a file without a name can be given one.
 std::string proc_path(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
+// EISDIR: the kernel does not support the flag. EACCES, ENOSPC and the like would fail the other way too.
+bool lacks_unnamed_files(int error) {
+  return error == EOPNOTSUPP || error == EISDIR || error == EINVAL || error == ENOENT;
+}
+
 // Whether that way is available: /proc may be missing or something else.
 bool can_be_linked(int fd) {
   struct stat own = {};
@@ -40,12 +45,23 @@ std::string temporary_name() {
   return name;
 }
 
+bool is_temporary_name(std::string_view name) {
+  constexpr std::string_view prefix = ".cloche-";
+  return name.size() == prefix.size() + 32 && name.starts_with(prefix) &&
+         name.find_first_not_of("0123456789abcdef", prefix.size()) == name.npos;
+}
+
+bool has_unnamed_files(int directory) {
+  if (!abilities().tmpfile) return false;
+  const UniqueFd file(::openat(directory, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
+  return file || !lacks_unnamed_files(errno);
+}
+
 Result<PendingFile> PendingFile::create(int parent) {
   if (abilities().tmpfile) {
     UniqueFd fd(::openat(parent, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
     if (fd && can_be_linked(fd.get())) return PendingFile(parent, std::move(fd), {});
-    // EISDIR: the kernel does not support the flag. EACCES, ENOSPC and the like would fail the other way too.
-    if (!fd && errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL && errno != ENOENT) return fail_file(errno);
+    if (!fd && !lacks_unnamed_files(errno)) return fail_file(errno);
   }
   for (int tries = 0; tries < most_names_tried; ++tries) {
     std::string name = temporary_name();

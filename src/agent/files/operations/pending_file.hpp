@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "core/result.hpp"
 #include "core/unique_fd.hpp"
@@ -10,6 +11,10 @@ namespace cloche::agent {
 
 // A name for something temporary: `.cloche-` and random letters.
 std::string temporary_name();
+bool is_temporary_name(std::string_view name);
+
+// Whether pending files in this directory have no name, so that a temporary one is used only to replace a file.
+bool has_unnamed_files(int directory);
 
 // Has no name at all (O_TMPFILE) or, where the file system cannot do that, a temporary one. Unless published it
 // vanishes; a temporary name is left behind only by a process that is killed.

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 
+#include "agent/files/operations/attributes.hpp"
 #include "agent/files/operations/operations.hpp"
 #include "agent/files/tree/entries.hpp"
 #include "agent/files/tree/paths.hpp"
@@ -19,12 +20,15 @@ Result<wire::FileEntry> stat_of(const Base& base, const CheckedPath& path, const
     CLOCHE_TRY(const Place place, base.place(path));
     auto entry = describe(place.parent.get(), place.name.c_str(), request.path);
     if (!entry) return fail_file(entry.error());
+    if (request.details) add_details(base, place.parent.get(), place.name.c_str(), path.text(), *entry);
     return std::move(*entry);
   }
   CLOCHE_TRY(const UniqueFd file, base.open(path, O_PATH));
   struct stat status = {};
   if (::fstat(file.get(), &status) != 0) return fail_file(errno);
-  return entry_of(status, request.path);
+  wire::FileEntry entry = entry_of(status, request.path);
+  if (request.details) entry.attributes = read_attributes(file.get());
+  return entry;
 }
 
 }  // namespace

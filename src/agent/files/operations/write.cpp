@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <optional>
 
+#include "agent/files/operations/attributes.hpp"
 #include "agent/files/operations/operations.hpp"
 #include "agent/files/operations/pending_file.hpp"
 #include "agent/files/streams.hpp"
@@ -58,11 +59,13 @@ Result<std::uint64_t> append_content(const wire::FileRequest& request, int in, c
   struct stat status = {};
   if (!file || ::fstat(file.get(), &status) != 0) return fail_file(errno);
   CLOCHE_CHECK(require_regular(status.st_mode));
+  CLOCHE_CHECK(set_attributes(file.get(), request.attributes));
   return copy_content(request, in, file.get());
 }
 
 Result<std::uint64_t> replace_content(const wire::FileRequest& request, int in, const Place& place, mode_t mode) {
   CLOCHE_TRY(PendingFile file, PendingFile::create(place.parent.get()));
+  CLOCHE_CHECK(set_attributes(file.fd(), request.attributes));
   CLOCHE_TRY(const std::uint64_t written, copy_content(request, in, file.fd()));
   if (::fchmod(file.fd(), mode) != 0) return fail_file(errno);
   CLOCHE_CHECK(file.publish(place.name));
@@ -75,6 +78,7 @@ Status write_file(const wire::FileRequest& request, const FileIo& io) {
   CLOCHE_TRY(const Base base, base_of(request));
   CLOCHE_TRY(CheckedPath path, base.check(request.path));
   CLOCHE_TRY(const mode_t asked_mode, mode_of(request, 0));
+  CLOCHE_CHECK(check_attributes(request.attributes));
   if (path.wants_directory || path.components.empty()) return fail_file(EISDIR);
   MadeDirectories made;
   if (request.parents) {

@@ -4,9 +4,9 @@
 #include <memory>
 #include <string>
 
-#include "backend/docker/agent_log.hpp"
 #include "backend/docker/engine/demultiplexer.hpp"
 #include "http/message.hpp"
+#include "sandbox/agent_log.hpp"
 #include "sandbox/channel.hpp"
 
 namespace cloche::docker {

@@ -6,6 +6,7 @@
 
 #include "archive/tar_reader.hpp"
 #include "backend/docker/engine/engine_time.hpp"
+#include "core/utf8.hpp"
 
 namespace cloche::docker {
 
@@ -114,6 +115,36 @@ Task<Status> kill_container(Engine& engine, std::string container, Deadline dead
   call.accepts = {204, 404, 409};
   CLOCHE_CO_CHECK(co_await engine.call(std::move(call), deadline));
   co_return Status{};
+}
+
+namespace {
+
+// 409, or 500 for a container that is not paused: it is in that state, or does not run.
+Task<Status> change_pause(Engine& engine, std::string container, std::string action, std::string wanted,
+                          Deadline deadline) {
+  Call call;
+  call.method = "POST";
+  call.path = path_of(container, action);
+  call.accepts = {204, 404, 409, 500};
+  CLOCHE_CO_TRY(const Answer answer, co_await engine.call(std::move(call), deadline));
+  if (answer.status == 204) co_return Status{};
+  auto details = co_await inspect_container(engine, std::move(container), deadline);
+  if (!details && details.error().code != ErrorCode::not_found) co_return fail(std::move(details).error());
+  if (!details || !details->is_running) co_return fail(ErrorCode::sandbox_lost, "the container does not run");
+  if (details->status == wanted) co_return Status{};
+  constexpr std::size_t most_words = 300;
+  const std::string words = json::text(json::find(answer.body, "message")).substr(0, most_words);
+  co_return fail(ErrorCode::unavailable, "the container is " + details->status + ": " + to_utf8(words));
+}
+
+}  // namespace
+
+Task<Status> pause_container(Engine& engine, std::string container, Deadline deadline) {
+  return change_pause(engine, std::move(container), "/pause", "paused", deadline);
+}
+
+Task<Status> unpause_container(Engine& engine, std::string container, Deadline deadline) {
+  return change_pause(engine, std::move(container), "/unpause", "running", deadline);
 }
 
 Task<Status> remove_container(Engine& engine, std::string container, Deadline deadline) {
@@ -234,7 +265,16 @@ Task<Result<ContainerStats>> container_stats(Engine& engine, std::string contain
   CLOCHE_CO_TRY(const Answer answer, co_await engine.call(std::move(call), deadline));
   ContainerStats stats;
   stats.read_at = json::text(json::find(answer.body, "read"));
-  stats.memory_peak = static_cast<std::uint64_t>(json::number(json::find(answer.body, "memory_stats", "max_usage")));
+  const auto number = [&](auto... path) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(0, json::number(json::find(answer.body, path...))));
+  };
+  stats.memory_peak = number("memory_stats", "max_usage");
+  stats.memory = number("memory_stats", "usage");
+  // By the names of either version of cgroups; on version 1, those without `total_` leave children out.
+  const bool v1 = json::find(answer.body, "memory_stats", "stats", "total_inactive_file") != nullptr;
+  stats.cache = number("memory_stats", "stats", v1 ? "total_inactive_file" : "inactive_file") +
+                number("memory_stats", "stats", v1 ? "total_active_file" : "active_file");
+  stats.cpu_ns = number("cpu_stats", "cpu_usage", "total_usage");
   co_return stats;
 }
 

@@ -40,6 +40,9 @@ struct ContainerSummary {
 struct ContainerStats {
   std::string read_at;            // RFC 3339, of the engine's clock
   std::uint64_t memory_peak = 0;  // 0 if the engine does not report it
+  std::uint64_t memory = 0;       // with the page cache
+  std::uint64_t cache = 0;        // the page cache
+  std::uint64_t cpu_ns = 0;
 };
 
 // `already_exists` if the name is in use, `not_found` if the image does not exist.
@@ -50,6 +53,9 @@ Task<Result<http::Upgrade>> attach_container(Engine& engine, std::string contain
 // Returns when it is not running or no longer exists.
 Task<Status> wait_for_container(Engine& engine, std::string container, Deadline deadline);
 Task<Status> kill_container(Engine& engine, std::string container, Deadline deadline);
+// Both succeed if it already is in that state. `sandbox_lost` if it does not run.
+Task<Status> pause_container(Engine& engine, std::string container, Deadline deadline);
+Task<Status> unpause_container(Engine& engine, std::string container, Deadline deadline);
 // Removes it with its anonymous volumes, running or not. Succeeds if it is already gone or being removed by another
 // client: callers that must be sure that it is gone check afterwards.
 Task<Status> remove_container(Engine& engine, std::string container, Deadline deadline);

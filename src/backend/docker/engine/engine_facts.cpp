@@ -12,6 +12,9 @@ bool means_seccomp(const std::string& option) {
   return option.find("seccomp") != option.npos && option.find("unconfined") == option.npos;
 }
 
+// In both an unprivileged user of the host is uid 0 of a container.
+bool means_user_namespaces(const std::string& option) { return option == "name=userns" || option == "name=rootless"; }
+
 std::string names_of(const std::vector<EngineRuntime>& runtimes) {
   std::string text;
   for (const auto& runtime : runtimes) text.append(text.empty() ? "" : ", ").append(runtime.name);
@@ -80,6 +83,8 @@ EngineFacts facts_from_info(const json::value& info) {
   facts.limits_cpu = json::truth(json::find(info, "CpuCfsPeriod")) && json::truth(json::find(info, "CpuCfsQuota"));
   facts.limits_pids = json::truth(json::find(info, "PidsLimit"));
   facts.has_seccomp = std::ranges::any_of(json::texts(json::find(info, "SecurityOptions")), means_seccomp);
+  facts.has_user_namespaces =
+      std::ranges::any_of(json::texts(json::find(info, "SecurityOptions")), means_user_namespaces);
   return facts;
 }
 
@@ -130,6 +135,14 @@ Status check_walls(const EngineFacts& facts, std::string_view runtime) {
   }
   if (list.empty()) return {};
   return fail(ErrorCode::unsupported, "the engine cannot enforce: " + list);
+}
+
+Status check_root(const EngineFacts& facts, std::string_view runtime) {
+  if (facts.kernel_of(runtime) == Kernel::own || facts.has_user_namespaces) return {};
+  return fail(
+      ErrorCode::unsupported,
+      "root in a sandbox would be root of the engine's host: use a runtime with a kernel of its own (runsc), an "
+      "engine with user namespaces (userns-remap, rootless), or the backend oci");
 }
 
 }  // namespace cloche::docker

@@ -32,6 +32,7 @@ struct EngineFacts {
   bool limits_cpu = false;
   bool limits_pids = false;
   bool has_seccomp = false;
+  bool has_user_namespaces = false;  // for all containers: uid 0 of a container is another uid of the host
   bool reads_cdi = false;
 
   // Null if the engine has no runtime of this name.
@@ -57,5 +58,8 @@ std::vector<MissingWall> missing_walls(const EngineFacts& facts, std::string_vie
 
 // `unsupported` with all missing protections, unless there are none.
 Status check_walls(const EngineFacts& facts, std::string_view runtime);
+
+// `unsupported` if uid 0 of a container would be uid 0 of the host.
+Status check_root(const EngineFacts& facts, std::string_view runtime);
 
 }  // namespace cloche::docker

@@ -106,5 +106,18 @@ TEST(FactsFromInfo, Nonsense_HasNoWalls) {
   }
 }
 
+TEST(CheckRoot, SharedKernelWithoutUserNamespaces_IsRefused) {
+  EngineFacts facts;
+  facts.runtimes = {{.name = "runc", .path = "runc"}, {.name = "strong", .path = "/usr/bin/runsc"}};
+  EXPECT_EQ(check_root(facts, "runc").error().code, ErrorCode::unsupported);
+  EXPECT_TRUE(check_root(facts, "strong"));
+  for (const char* option : {"name=userns", "name=rootless"}) {
+    const auto info = json::parse(std::string(R"({"SecurityOptions":["name=seccomp",")") + option + "\"]}").value();
+    EXPECT_TRUE(facts_from_info(info).has_user_namespaces) << option;
+  }
+  facts.has_user_namespaces = true;
+  EXPECT_TRUE(check_root(facts, "runc"));
+}
+
 }  // namespace
 }  // namespace cloche::docker

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "backend/docker/hardening.hpp"
+#include "core/user_lines.hpp"
 #include "crypto/sha256.hpp"
 
 namespace cloche::docker {
@@ -55,6 +56,14 @@ Status add(Writer& writer, const Entry& wanted) {
 
 }  // namespace
 
+namespace {
+
+SandboxUser user_of(const ImageLayout& layout) {
+  return {.name = layout.user, .uid = layout.uid, .gid = layout.gid, .home = layout.work_dir};
+}
+
+}  // namespace
+
 Result<std::shared_ptr<const AgentProgram>> load_agent(const std::string& path) {
   struct stat info{};
   if (::stat(path.c_str(), &info) != 0) {
@@ -75,18 +84,22 @@ Result<std::shared_ptr<const AgentProgram>> load_agent(const std::string& path) 
 }
 
 ImageLayout layout_of(const SandboxSpec& spec, HostUids users) {
-  return ImageLayout{spec.work_dir, uid_of(spec), spec.gid, users};
+  return ImageLayout{spec.work_dir, uid_of(spec), spec.gid, users, spec.user, spec.root};
 }
 
 std::string with_users(std::string passwd, const ImageLayout& layout) {
+  SandboxUser user = user_of(layout);
+  if (layout.users.count == 0) return knows_user(passwd, user) ? passwd : with_passwd_line(passwd, user);
   if (!passwd.empty() && !passwd.ends_with('\n')) passwd += '\n';
-  // A home that would break the lines is not written there.
-  const bool is_plain = layout.work_dir.find_first_of(":\n") == std::string::npos;
-  const std::string home = is_plain ? layout.work_dir : "/";
   for (std::uint32_t i = 0; i < layout.users.count; ++i) {
-    passwd += fmt::format("sandbox:x:{}:{}:sandbox:{}:/bin/sh\n", layout.users.first + i, layout.gid, home);
+    user.uid = layout.users.first + i;
+    passwd += passwd_line(user);
   }
   return passwd;
+}
+
+std::string with_group(const std::string& group, const ImageLayout& layout) {
+  return with_group_line(group, user_of(layout));
 }
 
 Result<std::string> make_archive(const AgentProgram& agent, const ImageLayout& layout,
@@ -105,6 +118,12 @@ Result<std::string> make_archive(const AgentProgram& agent, const ImageLayout& l
   for (const auto& [name, program] : additions.names) {
     CLOCHE_CHECK(add(writer, {own_programs + "/" + name, S_IFLNK | 0777, 0, 0, {}, program}));
   }
+  CLOCHE_CHECK(add(writer, {own_programs + "/sudo", S_IFLNK | 0777, 0, 0, {}, agent_in_sandbox}));
+  if (layout.root) {
+    CLOCHE_CHECK(add(writer, {"usr/bin/sudo", S_IFLNK | 0777, 0, 0, {}, agent_in_sandbox}));
+    CLOCHE_CHECK(add(writer, {std::string(root_home).substr(1), S_IFDIR | 0700}));
+  }
+  if (additions.group) CLOCHE_CHECK(add(writer, {"etc/group", S_IFREG | 0644, 0, 0, *additions.group}));
   if (additions.passwd) CLOCHE_CHECK(add(writer, {"etc/passwd", S_IFREG | 0644, 0, 0, *additions.passwd}));
   CLOCHE_CHECK(add(writer, {"tmp", S_IFDIR | 01777}));
   CLOCHE_CHECK(add(writer, {layout.work_dir.substr(1), S_IFDIR | 0755, layout.uid, layout.gid}));
@@ -116,8 +135,8 @@ Result<std::string> make_archive(const AgentProgram& agent, const ImageLayout& l
 
 DerivedTag derived_tag(std::string_view base_image_id, const AgentProgram& agent, const ImageLayout& layout) {
   // The number says how the archive is made; it changes when make_archive does.
-  const std::string inside = fmt::format("3\n{}\n{}\n{}\n{}\n{}\n{}", agent.sha256, layout.work_dir, layout.uid,
-                                         layout.gid, layout.users.first, layout.users.count);
+  const std::string inside = fmt::format("4\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", agent.sha256, layout.work_dir, layout.uid,
+                                         layout.gid, layout.users.first, layout.users.count, layout.user, layout.root);
   if (const auto colon = base_image_id.find(':'); colon != base_image_id.npos) base_image_id.remove_prefix(colon + 1);
   return {"cloche/sandbox", std::string(base_image_id.substr(0, 12)) + "-" + sha256_hex(inside).substr(0, 12)};
 }

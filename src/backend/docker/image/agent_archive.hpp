@@ -28,7 +28,9 @@ struct ImageLayout {
   std::string work_dir;
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
-  HostUids users{0, 0};  // each gets an entry in /etc/passwd
+  HostUids users{0, 0};  // each gets an entry in /etc/passwd; none: only `uid` does
+  std::string user = "sandbox";
+  bool root = false;  // programs may be root: `sudo` is Cloche's own, whatever the image has
 };
 ImageLayout layout_of(const SandboxSpec& spec, HostUids users);
 
@@ -36,13 +38,17 @@ ImageLayout layout_of(const SandboxSpec& spec, HostUids users);
 // Cloche, the last one in the PATH of programs.
 using OtherNames = std::map<std::string, std::string>;
 
-// The text of /etc/passwd with an entry for each of the layout's users, behind those that it has.
+// The text of /etc/passwd with an entry for each of the layout's users, behind those that it has. Without a range, the
+// one for its uid comes first, if it needs one.
 std::string with_users(std::string passwd, const ImageLayout& layout);
+// The text of /etc/group with the group of the users.
+std::string with_group(const std::string& group, const ImageLayout& layout);
 
 // What is put into the image beside the agent.
 struct ImageAdditions {
   OtherNames names;
   std::optional<std::string> passwd;  // the new text, if /etc/passwd changes
+  std::optional<std::string> group;   // the same of /etc/group
 };
 
 // A tar archive to be unpacked in `/`. Blocking: it copies the agent.

@@ -19,7 +19,7 @@ const AgentProgram agent{std::string("\x7f"
                          "aaaa"};
 
 TEST(AgentArchive, Entries_AreTheAgentAndTheMountPoints) {
-  const ImageAdditions additions{{{"python", "/usr/bin/python3"}}, "root:x:0:0::/:/bin/sh\n"};
+  const ImageAdditions additions{{{"python", "/usr/bin/python3"}}, "root:x:0:0::/:/bin/sh\n", "root:x:0:\n"};
   const auto bytes = make_archive(agent, {"/home/me/work", 1234, 2345}, additions);
   ASSERT_TRUE(bytes);
   const std::unique_ptr<archive, decltype(&archive_read_free)> reader(archive_read_new(), &archive_read_free);
@@ -47,6 +47,7 @@ TEST(AgentArchive, Entries_AreTheAgentAndTheMountPoints) {
       {".cloche", "40755 0:0"},           {".cloche/agent", "100755 0:0"},
       {".cloche/bin", "40755 0:0"},       {".cloche/bin/python", "120777 0:0"},
       {"etc/passwd", "100644 0:0"},       {"tmp", "41777 0:0"},
+      {"etc/group", "100644 0:0"},        {".cloche/bin/sudo", "120777 0:0"},
       {"home/me/work", "40755 1234:2345"}};
   EXPECT_EQ(seen, expected);
   EXPECT_EQ(make_archive(agent, {"/home/me/work", 1234, 2345}, additions).value(), *bytes);
@@ -64,6 +65,8 @@ TEST(DerivedTag, AnythingThatDiffers_GivesAnotherTag) {
   EXPECT_NE(derived_tag(base, agent, {"/v", 1, 1}).tag, tag.tag);
   EXPECT_NE(derived_tag(base, agent, {"/w", 2, 1}).tag, tag.tag);
   EXPECT_NE(derived_tag(base, agent, {"/w", 1, 1, {70'000, 2}}).tag, tag.tag);
+  EXPECT_NE(derived_tag(base, agent, {"/w", 1, 1, {0, 0}, "user"}).tag, tag.tag);
+  EXPECT_NE(derived_tag(base, agent, {"/w", 1, 1, {0, 0}, "sandbox", true}).tag, tag.tag);
 }
 
 TEST(WithUsers, EachUid_HasAnEntryBehindThoseOfTheImage) {
@@ -72,6 +75,13 @@ TEST(WithUsers, EachUid_HasAnEntryBehindThoseOfTheImage) {
   EXPECT_EQ(with_users("", layout), ours);
   EXPECT_EQ(with_users("root:x:0:0::/:/bin/sh", layout), "root:x:0:0::/:/bin/sh\n" + ours);
   EXPECT_EQ(with_users("", {"/a:b", 1000, 7, {70'000, 1}}), "sandbox:x:70000:7:sandbox:/:/bin/sh\n");
+}
+
+TEST(WithUsers, OneUid_HasItsNameUnlessTheImageHasOneForIt) {
+  const std::string node = "node:x:1000:1000::/home/node:/bin/sh\n";
+  EXPECT_EQ(with_users(node, {"/w", 1000, 1000}), node);
+  EXPECT_EQ(with_users(node, {"/w", 1001, 1000}), "sandbox:x:1001:1000:sandbox:/w:/bin/sh\n" + node);
+  EXPECT_EQ(with_users(node, {"/w", 1000, 1000, {0, 0}, "user"}), "user:x:1000:1000:user:/w:/bin/sh\n" + node);
 }
 
 TEST(LoadAgent, AbsentOrNoFile_IsRefusedByName) {

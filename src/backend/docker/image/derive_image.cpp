@@ -92,19 +92,20 @@ Task<Result<OtherNames>> ImageDeriver::find_other_names(std::string container, D
   co_return names;
 }
 
-// The image's /etc/passwd with the users that a sandbox may have; nothing if it is not a file, and stays as it is.
-Task<Result<std::optional<std::string>>> ImageDeriver::add_users(std::string container, ImageLayout layout,
-                                                                 Deadline deadline) {
-  std::optional<std::string> changed;
-  if (layout.users.count == 0) co_return changed;
-  auto found = co_await read_file(*engine_, std::move(container), "/etc/passwd", deadline);
-  if (!found && found.error().code != ErrorCode::not_found) co_return fail(std::move(found).error());
-  if (!found) {
-    changed = with_users("", layout);
-  } else if (*found) {
-    changed = with_users(std::move(**found), layout);
-  }
-  co_return changed;
+// The image's /etc/passwd and /etc/group with the users that a sandbox may have. What is not a file stays as it is.
+Task<Status> ImageDeriver::add_users(std::string container, ImageLayout layout, ImageAdditions& additions,
+                                     Deadline deadline) {
+  auto passwd = co_await read_file(*engine_, container, "/etc/passwd", deadline);
+  if (!passwd && passwd.error().code != ErrorCode::not_found) co_return fail(std::move(passwd).error());
+  auto group = co_await read_file(*engine_, std::move(container), "/etc/group", deadline);
+  if (!group && group.error().code != ErrorCode::not_found) co_return fail(std::move(group).error());
+  if (passwd && !*passwd) co_return Status{};
+  const std::string before = passwd ? **passwd : std::string();
+  std::string after = with_users(before, layout);
+  if (after == before) co_return Status{};
+  additions.passwd = std::move(after);
+  if (!group || *group) additions.group = with_group(group ? **group : std::string(), layout);
+  co_return Status{};
 }
 
 Task<Status> ImageDeriver::make_in(std::string name, std::string mark, const ImageDetails& base, DerivedTag tag,
@@ -127,9 +128,11 @@ Task<Status> ImageDeriver::make_in(std::string name, std::string mark, const Ima
   }
   auto names = co_await find_other_names(created->id, deadline);
   if (!names) co_return fail(as_trouble_of_engine(std::move(names).error()));
-  auto passwd = co_await add_users(created->id, layout, deadline);
-  if (!passwd) co_return fail(as_trouble_of_engine(std::move(passwd).error()));
-  auto pack = [agent = agent_, layout, additions = ImageAdditions{std::move(*names), std::move(*passwd)}] {
+  ImageAdditions additions;
+  additions.names = std::move(*names);
+  auto named = co_await add_users(created->id, layout, additions, deadline);
+  if (!named) co_return fail(as_trouble_of_engine(std::move(named).error()));
+  auto pack = [agent = agent_, layout, additions = std::move(additions)] {
     return make_archive(*agent, layout, additions);
   };
   CLOCHE_CO_TRY(std::string archive, co_await run_blocking(pool_, std::move(pack)));

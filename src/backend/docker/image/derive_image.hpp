@@ -36,7 +36,7 @@ class ImageDeriver {
   Task<Status> ensure_agent();
   Task<Status> make(const ImageDetails& base, DerivedTag tag, ImageLayout layout, Deadline deadline);
   Task<Result<OtherNames>> find_other_names(std::string container, Deadline deadline);
-  Task<Result<std::optional<std::string>>> add_users(std::string container, ImageLayout layout, Deadline deadline);
+  Task<Status> add_users(std::string container, ImageLayout layout, ImageAdditions& additions, Deadline deadline);
   Task<Status> make_in(std::string name, std::string mark, const ImageDetails& base, DerivedTag tag, ImageLayout layout,
                        Cleanup& cleanup, Deadline deadline);
 

@@ -103,7 +103,7 @@ void FakeEngine::answer_containers() {
     json::value details = summary_of(found->first, found->second);
     json::object& object = details.get_object();
     const std::string state = found->second.state;
-    object["State"] = json::object{{"Status", state}, {"Running", state == "running"}};
+    object["State"] = json::object{{"Status", state}, {"Running", state == "running" || state == "paused"}};
     object["Config"] = json::object{{"Labels", object["Labels"]}};
     if (const json::value* host = found->second.body.if_contains("HostConfig")) object["HostConfig"] = *host;
     co_await peer.reply(200, boost::json::serialize(details));
@@ -124,6 +124,13 @@ void FakeEngine::answer_containers() {
     } else if (request.target.ends_with("/start")) {
       if (containers.contains(id)) containers[id].state = "running";
       co_await peer.reply(204, "");
+    } else if (request.target.ends_with("/pause") || request.target.ends_with("/unpause")) {
+      const bool pauses = request.target.ends_with("/pause");
+      const auto found = containers.find(id);
+      const bool can = found != containers.end() && found->second.state == (pauses ? "running" : "paused");
+      if (can) found->second.state = pauses ? "paused" : "running";
+      // As engines do.
+      co_await peer.reply(can ? 204 : pauses ? 409 : 500, can ? "" : R"({"message":"Container is not paused"})");
     } else {
       co_await peer.reply(200, R"({"StatusCode":0})");
     }

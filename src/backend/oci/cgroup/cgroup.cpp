@@ -103,6 +103,15 @@ Status make_place(const CgroupPlace& place) {
   return {};
 }
 
+// A thread that moves itself through `tasks` need not wait for the whole system, as `cgroup.procs` makes it do
+// (some 10 ms); the child that does this has one thread.
+Status add_v1_entrance(CgroupEntrance& entrance, const std::string& directory) {
+  UniqueFd tasks(::open((directory + "/tasks").c_str(), O_WRONLY | O_CLOEXEC));
+  if (!tasks) return fail_errno("open " + directory + "/tasks");
+  entrance.v1_tasks.push_back(std::move(tasks));
+  return {};
+}
+
 Status remove_directory(const std::string& directory, Deadline deadline) {
   while (::rmdir(directory.c_str()) != 0) {
     if (errno == ENOENT) break;
@@ -123,8 +132,33 @@ bool CgroupPlace::has(std::string_view controller) const {
   return std::ranges::find(controllers, controller) != controllers.end();
 }
 
-Cgroup::Cgroup(std::vector<CgroupPlace> places, std::vector<std::string> shadows, std::string devices)
-    : places_(std::move(places)), shadows_(std::move(shadows)), devices_(std::move(devices)) {}
+Cgroup::Cgroup(std::vector<CgroupPlace> places, std::vector<std::string> shadows, CgroupExtras extras)
+    : places_(std::move(places)), shadows_(std::move(shadows)), v1_(std::move(extras)) {}
+
+std::optional<std::string> Cgroup::v2_directory() const {
+  const auto found = std::ranges::find(places_, CgroupVersion::v2, &CgroupPlace::version);
+  if (found == places_.end()) return std::nullopt;
+  return found->directory;
+}
+
+bool Cgroup::is_place(const std::string& directory) const {
+  return std::ranges::find(places_, directory, &CgroupPlace::directory) != places_.end();
+}
+
+// The directory and the two above it that are Cloche's. Another sandbox's end may take these away at any moment.
+Status Cgroup::make_extra(const std::string& directory) {
+  const std::string instance = parent_of(directory);
+  for (int attempt = 0; attempt < 50; ++attempt) {
+    for (const std::string& each : {parent_of(instance), instance}) {
+      if (::mkdir(each.c_str(), 0755) != 0 && errno != EEXIST && errno != ENOENT) {
+        return fail_errno("create cgroup " + each);
+      }
+    }
+    if (::mkdir(directory.c_str(), 0755) == 0) return {};
+    if (!has_vanished(errno)) break;
+  }
+  return fail_errno("create cgroup " + directory);
+}
 
 Status Cgroup::create() const {
   for (const CgroupPlace& place : places_) {
@@ -133,15 +167,17 @@ Status Cgroup::create() const {
       made = make_place(place);
     if (!made) return made;
   }
+  for (const std::string& extra : {v1_.freezer, v1_.cpuacct}) {
+    if (!extra.empty() && !is_place(extra)) CLOCHE_CHECK(make_extra(extra));
+  }
   return {};
 }
 
 Result<CgroupEntrance> Cgroup::open_entrance() const {
   CgroupEntrance entrance;
-  if (!devices_.empty() && path_exists(devices_)) {
-    UniqueFd tasks(::open((devices_ + "/tasks").c_str(), O_WRONLY | O_CLOEXEC));
-    if (!tasks) return fail_errno("open " + devices_ + "/tasks");
-    entrance.v1_tasks.push_back(std::move(tasks));
+  if (!v1_.devices.empty() && path_exists(v1_.devices)) CLOCHE_CHECK(add_v1_entrance(entrance, v1_.devices));
+  for (const std::string& extra : {v1_.freezer, v1_.cpuacct}) {
+    if (!extra.empty() && !is_place(extra)) CLOCHE_CHECK(add_v1_entrance(entrance, extra));
   }
   for (const CgroupPlace& place : places_) {
     if (place.version == CgroupVersion::v2) {
@@ -151,11 +187,7 @@ Result<CgroupEntrance> Cgroup::open_entrance() const {
       if (!entrance.v2_procs) return fail_errno("open " + place.directory + "/cgroup.procs");
       continue;
     }
-    // A thread that moves itself through `tasks` need not wait for the whole system, as `cgroup.procs` makes it do
-    // (some 10 ms); the child that does this has one thread.
-    UniqueFd tasks(::open((place.directory + "/tasks").c_str(), O_WRONLY | O_CLOEXEC));
-    if (!tasks) return fail_errno("open " + place.directory + "/tasks");
-    entrance.v1_tasks.push_back(std::move(tasks));
+    CLOCHE_CHECK(add_v1_entrance(entrance, place.directory));
   }
   return entrance;
 }

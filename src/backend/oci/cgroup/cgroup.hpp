@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,10 +46,17 @@ struct CgroupEntrance {
   std::vector<UniqueFd> v1_tasks;  // for the child to write "0" to
 };
 
+// The sandbox's directories in v1 hierarchies that limit nothing. Each is empty if there is no such hierarchy, or if it
+// is not needed: v2 needs none of them.
+struct CgroupExtras {
+  std::string devices;  // entered by sandboxes with GPUs
+  std::string freezer;
+  std::string cpuacct;  // may be one of the places
+};
+
 class Cgroup {
  public:
-  // `devices`: the directory in the v1 hierarchy of devices, one of the shadows; empty if there is no such hierarchy.
-  Cgroup(std::vector<CgroupPlace> places, std::vector<std::string> shadows, std::string devices = {});
+  Cgroup(std::vector<CgroupPlace> places, std::vector<std::string> shadows, CgroupExtras extras = {});
 
   // Makes the directories, and on v2 switches the controllers on along the way.
   Status create() const;
@@ -71,6 +79,16 @@ class Cgroup {
   Result<Bytes> memory_in_use() const;
   // Lets the peak start again from here, where the kernel can (v1).
   void restart_peak() const;
+  // What all processes inside use, and have used.
+  Result<ResourceUse> resource_use() const;
+
+  // Stops every process inside, and returns when all have stopped; otherwise they continue. unsupported where this host
+  // cannot. A frozen cgroup can be killed.
+  Status freeze(Deadline deadline) const;
+  // Lets them continue. Fine if they were not stopped.
+  Status thaw(Deadline deadline) const;
+  // Lets the kernel reclaim what it can, above all its copies of files.
+  void release_memory() const;
 
   // Kills every process inside until there are none.
   Status kill_all(Deadline deadline) const;
@@ -78,10 +96,16 @@ class Cgroup {
   Status remove(Deadline deadline) const;
 
  private:
+  // The sandbox's place in the v2 hierarchy, where it has one.
+  std::optional<std::string> v2_directory() const;
+  bool is_place(const std::string& directory) const;
+  Status check_all_in(const std::string& directory) const;
+  static Status make_extra(const std::string& directory);
+
   std::vector<CgroupPlace> places_;
   // The same path in hierarchies that we do not need: runc makes directories there.
   std::vector<std::string> shadows_;
-  std::string devices_;
+  CgroupExtras v1_;
 };
 
 // All cgroups of one instance.
@@ -110,7 +134,7 @@ class CgroupTree {
 
   std::vector<CgroupPlace> places_;   // without directory
   std::vector<std::string> shadows_;  // mount points of the other hierarchies
-  std::string devices_;               // the one of devices among them; may be empty
+  CgroupExtras extras_;               // the directories that hold Cloche's
   std::string instance_;
   std::string runtime_prefix_;
 };

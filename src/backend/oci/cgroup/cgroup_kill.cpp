@@ -60,6 +60,8 @@ Status Cgroup::kill_all(Deadline deadline) const {
     for (const CgroupPlace& place : places_) {
       if (place.version == CgroupVersion::v2) (void)write_control(place.directory + "/cgroup.kill", "1");
     }
+    // A process that is frozen by version 1 has to continue to end.
+    if (!v1_.freezer.empty()) (void)write_control(v1_.freezer + "/freezer.state", "THAWED");
     wait_for_end(victims, deadline);
     if (deadline.passed()) {
       CLOCHE_TRY(const auto left, processes());

@@ -11,6 +11,7 @@
 #include "backend/oci/runtime/command.hpp"
 #include "backend/oci/testing/workbench.hpp"
 #include "core/ids.hpp"
+#include "support/eventually.hpp"
 #include "support/missing.hpp"
 
 namespace cloche::oci {
@@ -133,7 +134,78 @@ TEST_F(RealCgroup, ManyThatComeAndGo_DoNotDisturbEachOther) {
   EXPECT_EQ(failures, 0);
 }
 
+// A line of numbers in a file, as far as it has got.
+std::string count_so_far(const std::string& file) { return read_file(file).value_or(""); }
+
+// Counts into the file for as long as it is not frozen. Not by the clock: by what the process has done.
+void expect_to_stop_while_frozen(const Cgroup& cgroup, const std::string& file) {
+  const auto advances = [&, before = count_so_far(file)] { return count_so_far(file) != before; };
+  ASSERT_TRUE(testing_support::eventually(advances));
+  for (int i = 0; i < 3; ++i) {
+    const Status frozen = cgroup.freeze(Deadline::after(60s));
+    ASSERT_TRUE(frozen) << frozen.error().message;
+    const std::string before = count_so_far(file);
+    std::this_thread::sleep_for(50ms);
+    EXPECT_EQ(count_so_far(file), before);
+    EXPECT_TRUE(cgroup.freeze(Deadline::after(60s)));
+    cgroup.release_memory();
+    ASSERT_TRUE(cgroup.thaw(Deadline::after(60s)));
+    EXPECT_TRUE(cgroup.thaw(Deadline::after(60s)));
+    EXPECT_TRUE(testing_support::eventually([&] { return count_so_far(file) != before; }));
+  }
+}
+
+TEST_F(RealCgroup, FrozenProcesses_DoNotAdvanceAndCanBeKilled) {
+  ScratchDirectory scratch;
+  ASSERT_TRUE(cgroup_.create());
+  ASSERT_EQ(run_inside("(while :; do i=$((i+1)); echo $i > '" + (scratch / "count") + "'; done) & sleep 1000 & exit 0"),
+            0);
+  expect_to_stop_while_frozen(cgroup_, scratch / "count");
+  ASSERT_TRUE(cgroup_.freeze(Deadline::after(60s)));
+  EXPECT_TRUE(cgroup_.kill_all(Deadline::after(60s)));
+  EXPECT_TRUE(cgroup_.processes().value().empty());
+}
+
+TEST_F(RealCgroup, UseOfResources_IsCounted) {
+  ASSERT_TRUE(cgroup_.create());
+  const auto before = cgroup_.resource_use();
+  ASSERT_TRUE(before) << before.error().message;
+  run_inside("i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done");
+  const auto after = cgroup_.resource_use();
+  ASSERT_TRUE(after) << after.error().message;
+  EXPECT_GT(after->cpu_time, before->cpu_time + 1ms);
+  ASSERT_EQ(run_inside("sleep 1000 & exit 0"), 0);
+  EXPECT_GT(cgroup_.resource_use()->memory.count, 0u);
+}
+
+TEST(CgroupWithoutFreezer, Freeze_IsUnsupportedAndThawFine) {
+  ScratchDirectory scratch;
+  const Cgroup cgroup({{CgroupVersion::v1, {"memory"}, scratch / "", {}, scratch / "cloche/i/one"}}, {});
+  EXPECT_EQ(cgroup.freeze(Deadline::after(1s)).error().code, ErrorCode::unsupported);
+  EXPECT_TRUE(cgroup.thaw(Deadline::after(1s)));
+}
+
 // The v2 hierarchy, which a hybrid host has too, though without the controllers.
+TEST(V2Hierarchy, FrozenProcesses_DoNotAdvanceAndCanBeKilled) {
+  const auto layout = parse_cgroup_layout(read_file("/proc/self/mountinfo").value());
+  if (layout.v2() == nullptr) CLOCHE_CANNOT_TEST("cgroup v2", "the host has none");
+  const std::string top = layout.v2()->mount_point;
+  const Cgroup cgroup({{CgroupVersion::v2, {}, top, {}, top + "/cloche/test-v2-" + random_hex(4) + "/one"}}, {});
+  ScratchDirectory scratch;
+  ASSERT_TRUE(cgroup.create());
+  const auto entrance = cgroup.open_entrance();
+  ASSERT_TRUE(entrance);
+  Command command;
+  command.program = "/bin/sh";
+  command.arguments = {"-c", "(while :; do i=$((i+1)); echo $i > '" + (scratch / "count") + "'; done) & exit 0"};
+  command.entrance = &*entrance;
+  EXPECT_EQ(run_command(command, Deadline::after(20s)).value().exit_code, 0);
+  expect_to_stop_while_frozen(cgroup, scratch / "count");
+  EXPECT_TRUE(cgroup.freeze(Deadline::after(60s)));
+  EXPECT_TRUE(cgroup.kill_all(Deadline::after(60s)));
+  EXPECT_TRUE(cgroup.remove(Deadline::after(60s)));
+}
+
 TEST(V2Hierarchy, ChildIsBornInsideOrMovesIn_AndIsKilled) {
   const auto layout = parse_cgroup_layout(read_file("/proc/self/mountinfo").value());
   if (layout.v2() == nullptr) CLOCHE_CANNOT_TEST("cgroup v2", "the host has none");
@@ -236,6 +308,27 @@ TEST_F(V2Files, Evidence_IsReadFromEvents) {
   EXPECT_EQ(evidence->oom_kills, 2u);
   EXPECT_EQ(evidence->memory_peak, mib(1));
   EXPECT_EQ(evidence->refused_forks, 5u);
+}
+
+TEST_F(V2Files, FreezeAndUse_AreWrittenAndRead) {
+  const auto tree = CgroupTree::open(layout_, "0::/\n", "inst");
+  const std::string dir = "cloche/inst/s1/";
+  write(dir + "cgroup.freeze", "");
+  write(dir + "cgroup.events", "populated 1\nfrozen 1\n");
+  EXPECT_TRUE(tree->at("s1").freeze(Deadline::after(60s)));
+  EXPECT_EQ(read(dir + "cgroup.freeze"), "1");
+  // One that does not come to rest is let go.
+  write(dir + "cgroup.events", "populated 1\nfrozen 0\n");
+  EXPECT_EQ(tree->at("s1").freeze(Deadline::after(5ms)).error().code, ErrorCode::timeout);
+  EXPECT_EQ(read(dir + "cgroup.freeze"), "0");
+  write(dir + "memory.current", "10000\n");
+  write(dir + "memory.stat", "anon 3000\ninactive_file 1500\nactive_file 500\n");
+  write(dir + "cpu.stat", "usage_usec 1234\nuser_usec 1000\n");
+  const auto use = tree->at("s1").resource_use();
+  ASSERT_TRUE(use) << use.error().message;
+  EXPECT_EQ(use->memory.count, 8000u);
+  EXPECT_EQ(use->cache.count, 2000u);
+  EXPECT_EQ(use->cpu_time, 1234us);
 }
 
 TEST_F(V2Files, ControllerThatIsNotThere_IsNamed) {

@@ -14,6 +14,7 @@ namespace cloche::oci {
 namespace {
 
 constexpr std::array<const char*, 3> needed = {"memory", "cpu", "pids"};
+constexpr std::string_view cloche_prefix = "/cloche/";
 
 bool has_word(const std::string& text, std::string_view word) {
   std::istringstream words(text);
@@ -70,7 +71,8 @@ Result<CgroupTree> CgroupTree::open(const CgroupLayout& layout, std::string_view
     if (parent.empty()) return missing(controller, layout);
     if (mount->version == CgroupVersion::v2 && !v2_offers(parent, controller)) return missing(controller, layout);
     used.insert(mount->mount_point);
-    if (tree.runtime_prefix_.empty()) tree.runtime_prefix_ = parent.substr(mount->mount_point.size()) + "/cloche/";
+    if (tree.runtime_prefix_.empty())
+      tree.runtime_prefix_ = parent.substr(mount->mount_point.size()) + std::string(cloche_prefix);
     const auto known = std::ranges::find(tree.places_, parent, &CgroupPlace::parent);
     if (known != tree.places_.end()) {
       known->controllers.emplace_back(controller);
@@ -81,8 +83,23 @@ Result<CgroupTree> CgroupTree::open(const CgroupLayout& layout, std::string_view
   for (const CgroupMount& mount : layout.mounts) {
     if (!used.contains(mount.mount_point)) tree.shadows_.push_back(mount.mount_point);
   }
-  if (const CgroupMount* devices = layout.v1("devices"); devices != nullptr && !used.contains(devices->mount_point)) {
-    tree.devices_ = devices->mount_point;
+  const std::string beside = tree.runtime_prefix_.substr(0, tree.runtime_prefix_.size() - cloche_prefix.size());
+  const auto extra = [&](const char* controller) -> std::string {
+    const CgroupMount* mount = layout.v1(controller);
+    return mount == nullptr || used.contains(mount->mount_point) ? "" : mount->mount_point + beside;
+  };
+  tree.extras_.devices = extra("devices");
+  if (std::ranges::find(tree.places_, CgroupVersion::v2, &CgroupPlace::version) != tree.places_.end()) return tree;
+  // Without them a sandbox cannot be paused or measured, and is a sandbox all the same.
+  const auto writable = [](std::string directory) {
+    return ::access(directory.c_str(), W_OK) == 0 ? std::move(directory) : std::string();
+  };
+  tree.extras_.freezer = writable(extra("freezer"));
+  tree.extras_.cpuacct = writable(extra("cpuacct"));
+  const CgroupMount* const cpuacct = layout.v1("cpuacct");
+  if (cpuacct != nullptr && cpuacct == layout.v1("cpu")) {
+    const auto cpu = std::ranges::find_if(tree.places_, [](const CgroupPlace& place) { return place.has("cpu"); });
+    tree.extras_.cpuacct = cpu->parent;
   }
   return tree;
 }
@@ -92,8 +109,11 @@ Cgroup CgroupTree::at(const std::string& id) const {
   for (CgroupPlace& place : places) place.directory = place.parent + "/cloche/" + instance_ + "/" + id;
   auto shadows = shadows_;
   for (std::string& shadow : shadows) shadow += runtime_prefix_ + instance_ + "/" + id;
-  std::string devices = devices_.empty() ? "" : devices_ + runtime_prefix_ + instance_ + "/" + id;
-  return {std::move(places), std::move(shadows), std::move(devices)};
+  CgroupExtras extras = extras_;
+  for (std::string* extra : {&extras.devices, &extras.freezer, &extras.cpuacct}) {
+    if (!extra->empty()) extra->append(cloche_prefix).append(instance_ + "/" + id);
+  }
+  return {std::move(places), std::move(shadows), std::move(extras)};
 }
 
 std::string CgroupTree::path_for_runtime(const std::string& id) const { return runtime_prefix_ + instance_ + "/" + id; }

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 
 #include "backend/oci/files.hpp"
+#include "core/user_lines.hpp"
 
 namespace cloche::oci {
 
@@ -15,34 +17,30 @@ constexpr std::array etc_exact = {"ld.so.cache", "ld.so.conf", "ld.so.conf.d", "
 // Hundreds of links each, and mounted.
 constexpr std::array etc_large = {"/etc/alternatives", "/etc/ssl/certs"};
 
+// What `openssl req` needs to make a key and a certificate. The host's own may name its keys.
+constexpr std::string_view openssl_config =
+    "[req]\ndistinguished_name = names\nx509_extensions = own\n\n[names]\ncommonName = Common name\n\n"
+    "[own]\nsubjectKeyIdentifier = hash\nauthorityKeyIdentifier = keyid:always,issuer\n"
+    "basicConstraints = critical,CA:true\n";
+
 bool is_wanted_of_etc(std::string_view name) {
   return std::ranges::find(etc_exact, name) != etc_exact.end() || name.starts_with("ca-certificates") ||
          name.starts_with("python3") || (name.starts_with("java-") && name.ends_with("-openjdk"));
 }
 
-// A home that would break the lines of /etc/passwd is not written there.
-std::string passwd_home(const std::string& home) {
-  const bool plain = std::ranges::all_of(home, [](unsigned char c) { return c >= ' ' && c != ':' && c != 0x7f; });
-  return plain ? home : "/";
-}
-
 Status add_generated_etc(RootPlanner& root, const HostRootUser& user, const std::string& host) {
-  const std::string uid = std::to_string(user.uid);
-  const std::string gid = std::to_string(user.gid);
-  CLOCHE_CHECK(root.add_file("/etc/passwd",
-                             "root:x:0:0:root:/:/bin/sh\n"
-                             "sandbox:x:" +
-                                 uid + ":" + gid + ":sandbox:" + passwd_home(user.home) +
-                                 ":/bin/sh\n"
-                                 // lint-words: allow
-                                 "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"));
-  CLOCHE_CHECK(root.add_file("/etc/group", "root:x:0:\nsandbox:x:" + gid + ":\nnogroup:x:65534:\n"));
+  const SandboxUser uid_0{.name = "root", .home = user.root_home};
+  CLOCHE_CHECK(root.add_file("/etc/passwd", passwd_line(uid_0) + passwd_line(user.user) +
+                                                // lint-words: allow
+                                                "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"));
+  CLOCHE_CHECK(root.add_file("/etc/group", with_group_line("root:x:0:\nnogroup:x:65534:\n", user.user)));
   CLOCHE_CHECK(
       root.add_file("/etc/hosts", "127.0.0.1\tlocalhost " + user.hostname + "\n::1\tlocalhost ip6-localhost\n"));
   CLOCHE_CHECK(root.add_file("/etc/hostname", user.hostname + "\n"));
   CLOCHE_CHECK(root.add_file("/etc/nsswitch.conf",
                              "passwd: files\ngroup: files\nshadow: files\nhosts: files\nservices: files\n"));
   CLOCHE_CHECK(root.add_file("/etc/resolv.conf", ""));
+  CLOCHE_CHECK(root.add_file("/etc/ssl/openssl.cnf", std::string(openssl_config)));
   // A copy: on the host it is a link, or is replaced when the time zone changes.
   if (auto zone = read_file(host + "/etc/localtime", kib(64)))
     CLOCHE_CHECK(root.add_file("/etc/localtime", std::move(*zone)));

@@ -1,18 +1,17 @@
 // The default root: the host's own programs, read-only, with an /etc that says nothing about the host.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "backend/oci/root/root_plan.hpp"
+#include "sandbox/users.hpp"
 
 namespace cloche::oci {
 
 struct HostRootUser {
-  std::uint32_t uid = 1000;
-  std::uint32_t gid = 1000;
-  std::string home;
+  SandboxUser user;
   std::string hostname;
+  std::string root_home = "/";
 };
 
 // /usr and, as on this host, /bin, /sbin and /lib*; a generated /etc, and from the host's /etc only what programs need

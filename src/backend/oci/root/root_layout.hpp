@@ -31,4 +31,8 @@ Result<RootPlan> plan_root(const SandboxSpec& spec, const std::string& image_roo
                            const std::vector<SourcedMount>& mounts, Help help = Help::none,
                            Names names = Names::unanswered);
 
+// Where a program is in the search path of a root, whose directory on the host is given; empty for the host's own
+// programs. Empty: nowhere.
+std::string place_of_program(const std::string& image_root, const std::string& program);
+
 }  // namespace cloche::oci

@@ -156,13 +156,16 @@ TEST_F(RootPlanTest, HostRoot_HasALittleOfEtc) {
   ASSERT_TRUE(write_file(host + "/etc/shadow", "secret", 0600));
   ASSERT_TRUE(write_file(host + "/etc/passwd", "alice:x:1:1::/:/bin/sh\n", 0644));
   ASSERT_TRUE(write_file(host + "/etc/ld.so.cache", "cache", 0644));
+  ASSERT_TRUE(write_file(host + "/etc/ssl/openssl.cnf", "PIN = 1234", 0644));
   ASSERT_EQ(::symlink("usr/bin", (host + "/bin").c_str()), 0);
-  const RootPlan plan = plan_host_root({1234, 4321, "/work", "box"}, host)->plan().value();
+  const RootPlan plan = plan_host_root({{"sandbox", 1234, 4321, "/work"}, "box"}, host)->plan().value();
   EXPECT_THAT(bound(plan), ElementsAre("/etc/alternatives", "/etc/ssl/certs", "/lib", "/usr"));
   EXPECT_EQ(entry_at(plan, "/bin")->kind, RootEntry::Kind::link);
   EXPECT_THAT(entry_at(plan, "/etc/passwd")->content, HasSubstr("sandbox:x:1234:4321:sandbox:/work:/bin/sh\n"));
   EXPECT_THAT(entry_at(plan, "/etc/passwd")->content, Not(HasSubstr("alice")));
   EXPECT_THAT(entry_at(plan, "/etc/hosts")->content, HasSubstr("box"));
+  EXPECT_THAT(entry_at(plan, "/etc/ssl/openssl.cnf")->content, HasSubstr("[req]")) << "one of its own";
+  EXPECT_THAT(entry_at(plan, "/etc/ssl/openssl.cnf")->content, Not(HasSubstr("PIN")));
   EXPECT_EQ(entry_at(plan, "/etc/ld.so.cache")->kind, RootEntry::Kind::copy);
   EXPECT_EQ(entry_at(plan, "/etc/python3.11")->kind, RootEntry::Kind::copy);
   for (const char* path : {"/etc/shadow", "/etc/secret.d", "/home", "/etc/ssl/private"})
@@ -171,7 +174,7 @@ TEST_F(RootPlanTest, HostRoot_HasALittleOfEtc) {
 
 TEST_F(RootPlanTest, HomeWithAColon_DoesNotForgeALineOfPasswd) {
   const RootPlan plan =
-      plan_host_root({1000, 1000, "/x:/bin/sh\nroot2:x:0:0", "box"}, scratch_ / "nohost")->plan().value();
+      plan_host_root({{"sandbox", 1000, 1000, "/x:/bin/sh\nroot2:x:0:0"}, "box"}, scratch_ / "nohost")->plan().value();
   EXPECT_THAT(entry_at(plan, "/etc/passwd")->content, HasSubstr("sandbox:x:1000:1000:sandbox:/:/bin/sh\n"));
   EXPECT_THAT(entry_at(plan, "/etc/passwd")->content, Not(HasSubstr("root2")));
 }

@@ -9,7 +9,7 @@ Inflow::Inflow(Stream& stream, const Executor& executor, std::size_t most_kept)
     : stream_(stream), most_kept_(most_kept), arrived_(executor), room_(executor) {}
 
 Task<> Inflow::pump() {
-  while (!ended_) {
+  while (!ended_ && !handed_over_) {
     while (bytes().size() >= most_kept_) co_await room_.wait();
     const std::span<char> into(piece_);
     auto count = co_await stream_.read_some(into, Deadline::never());
@@ -21,6 +21,23 @@ Task<> Inflow::pump() {
     }
     wake();
   }
+  is_pumped_ = false;
+  wake();
+}
+
+Task<Result<std::size_t>> Inflow::read(std::span<char> into, Deadline deadline) {
+  while (bytes().empty() && !ended_ && is_pumped_ && !deadline.passed()) co_await wait(deadline);
+  if (!bytes().empty()) {
+    const std::size_t count = bytes().copy(into.data(), into.size());
+    consume(count);
+    co_return count;
+  }
+  if (ended_) co_return std::size_t{0};
+  if (is_pumped_) co_return fail(ErrorCode::timeout, "read: timed out");
+  auto count = co_await stream_.read_some(into, deadline);
+  if (!count || *count == 0) ended_ = true;
+  if (count) total_ += *count;
+  co_return count;
 }
 
 void Inflow::consume(std::size_t count) {

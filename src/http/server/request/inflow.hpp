@@ -20,8 +20,15 @@ class Inflow {
  public:
   Inflow(Stream& stream, const Executor& executor, std::size_t most_kept);
 
-  // Reads until the stream ends; runs beside those who use the bytes.
+  // Reads until the stream ends, or until it is handed over; runs beside those who use the bytes.
   Task<> pump();
+
+  // From now on one reader reads for itself, with read(): nothing is read ahead of it, and nothing is copied. What a
+  // pending read brings still comes here first.
+  void hand_over() { handed_over_ = true; }
+  bool is_handed_over() const { return handed_over_; }
+  // Of a stream that was handed over. A step that is cancelled may take bytes with it.
+  Task<Result<std::size_t>> read(std::span<char> into, Deadline deadline);
 
   std::string_view bytes() const { return std::string_view(buffer_).substr(used_); }
   void consume(std::size_t count);
@@ -50,6 +57,8 @@ class Inflow {
   std::size_t used_ = 0;  // of the buffer's front
   std::uint64_t total_ = 0;
   bool ended_ = false;
+  bool handed_over_ = false;
+  bool is_pumped_ = true;
   asio::steady_timer arrived_;
   Event room_;
 };
