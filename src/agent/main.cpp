@@ -1,6 +1,6 @@
-// The program inside every sandbox. `init` is how a backend starts it, or `relay` where its connections may be cut,
-// with one `dial` for each of them; `prepare` comes first where the system is not one that Cloche made. What watches a
-// zygote's run starts it with `supervise`; under the name `sudo` it is that program.
+// The program inside every sandbox. `init DIRECTORY...` is how a backend starts it, or `relay` where its connections
+// may be cut, with one `dial` for each of them; `prepare` comes first where the system is not one that Cloche made.
+// What watches a zygote's run starts it with `supervise`; under the name `sudo` it is that program.
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -40,13 +40,26 @@ bool knows_no_automount() {
   return ::fstatat(AT_FDCWD, "/", &about, AT_NO_AUTOMOUNT) == 0;
 }
 
+// Directories that gVisor made on the way to a mount: they are root's, where a directory of the user is expected. No
+// program runs yet that could replace one of them.
+void open_to_user(int count, char** directories) {
+  for (int i = 0; i < count; ++i) {
+    if (::chmod(directories[i], 0777) == 0) continue;
+    std::perror(directories[i]);
+    std::exit(1);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string_view called = argc > 0 ? argv[0] : "";
   if (called.substr(called.rfind('/') + 1) == "sudo") cloche::agent::run_sudo(argc, argv);
   const std::string_view verb = argc > 1 ? argv[1] : "";
-  if (verb == "init") cloche::agent::run_agent();
+  if (verb == "init") {
+    open_to_user(argc - 2, argv + 2);
+    cloche::agent::run_agent();
+  }
   if (verb == "relay") cloche::agent::run_relay(argc > 2 && std::string_view(argv[2]) == "foreground");
   if (verb == "dial") cloche::agent::run_dial();
   if (verb == "supervise" && argc == 4) {

@@ -29,8 +29,13 @@ Task<Status> start_interpreters(LiveSandbox& sandbox, std::vector<ZygoteSpec> zy
 }  // namespace
 
 Task<Result<std::shared_ptr<LiveSandbox>>> make_sandbox(Backend& backend, SandboxSpec spec, const Profile& profile,
-                                                        Deadline deadline) {
-  auto walls = co_await backend.create(std::move(spec), deadline);
+                                                        Deadline deadline, std::vector<MountedVolume> volumes) {
+  Result<std::unique_ptr<Enclosure>> walls = fail(ErrorCode::internal, "not created");
+  if (volumes.empty()) {
+    walls = co_await backend.create(std::move(spec), deadline);
+  } else {
+    walls = co_await backend.create_with_volumes(std::move(spec), std::move(volumes), deadline);
+  }
   if (!walls) co_return fail(std::move(walls).error());
   auto opened = co_await LiveSandbox::open(std::move(*walls), Greeting::fresh, deadline);
   if (!opened) co_return fail(std::move(opened).error());

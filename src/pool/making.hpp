@@ -11,9 +11,10 @@
 
 namespace cloche::pool {
 
-// The spec is the profile's but for the name and the labels.
+// The spec is the profile's but for the name and the labels. Volumes are for a backend whose sandboxes get them when
+// they are created.
 Task<Result<std::shared_ptr<LiveSandbox>>> make_sandbox(Backend& backend, SandboxSpec spec, const Profile& profile,
-                                                        Deadline deadline);
+                                                        Deadline deadline, std::vector<MountedVolume> volumes = {});
 
 // Takes over one that an earlier process left, and makes it as good as new. When that fails it is destroyed.
 Task<Result<std::shared_ptr<LiveSandbox>>> take_over(std::unique_ptr<Enclosure> enclosure, Limits limits,

@@ -125,7 +125,7 @@ Task<Status> Manager::start(Deadline deadline) {
   auto recovered = co_await recover(deadline);
   if (!recovered) co_return fail(std::move(recovered).error().at("start pools"));
   phase_ = Phase::running;
-  for (const auto& [name, pool] : pools_) pool->start();
+  for (const auto& [name, pool] : pools_) co_await pool->start();
   tasks_.spawn("monitor", [this] { return monitor(); });
   tasks_.spawn("retry removals", [this] { return retry_removals(); });
   co_return Status{};

@@ -13,7 +13,7 @@ std::string_view to_string(RemoveReason reason) {
     case RemoveReason::lent_too_long: return "in use for too long";
     case RemoveReason::died: return "died";
     case RemoveReason::reset_failed: return "could not be reset";
-    case RemoveReason::evicted: return "replaced for another tenant";
+    case RemoveReason::evicted: return "replaced for another claim";
     case RemoveReason::surplus: return "above the limit";
     case RemoveReason::shutdown: return "shutdown";
   }
@@ -44,7 +44,7 @@ void Policy::tick(Time now) {
   settle(now);
 }
 
-void Policy::claim(ClaimId claim, std::string tenant, AtLimit at_limit, Time now, Term term) {
+void Policy::claim(ClaimId claim, std::string tenant, AtLimit at_limit, Time now, Term term, Wants wants) {
   if (shutting_down_) {
     actions_.push_back(Refuse{claim, RefuseReason::shutting_down});
     return;
@@ -53,6 +53,7 @@ void Policy::claim(ClaimId claim, std::string tenant, AtLimit at_limit, Time now
   waiting.claim = claim;
   waiting.tenant = std::move(tenant);
   waiting.term = term;
+  waiting.wants = wants;
   queue_.push_back(std::move(waiting));
   settle(now);
   const bool waits_for_others = !queue_.empty() && queue_.back().claim == claim && !queue_.back().maker;
@@ -118,7 +119,9 @@ std::vector<Policy::Queue::iterator> Policy::by_turn() {
       const std::uint64_t when = last == last_served_.end() ? 0 : last->second;
       tenant = tenants.emplace(waiting->tenant, std::pair(lent_to(waiting->tenant), when)).first;
     }
-    turns.push_back({tenant->second.first++, tenant->second.second, waiting});
+    turns.push_back({tenant->second.first, tenant->second.second, waiting});
+    // One that waits for a place of its own takes none of what others wait for.
+    if (waiting->wants == Wants::any) ++tenant->second.first;
   }
   if (tenants.size() > 1) {
     std::ranges::stable_sort(turns, {}, [](const Turn& turn) { return std::pair(turn.rank, turn.last_served); });
@@ -131,7 +134,13 @@ std::vector<Policy::Queue::iterator> Policy::by_turn() {
 
 bool Policy::cancel(ClaimId claim, Time now) {
   const auto found = std::ranges::find(queue_, claim, &Waiting::claim);
-  if (found == queue_.end()) return false;
+  if (found == queue_.end()) {
+    const auto ordered = find_order(claim);
+    if (ordered == slots_.end()) return false;
+    ordered->second.unwanted = true;
+    ordered->second.made_for.reset();
+    return true;
+  }
   const auto maker = found->maker;
   queue_.erase(found);
   hand_on(maker);
@@ -145,7 +154,13 @@ void Policy::made(SlotId id, Time now) {
   failures_ = 0;
   refill_from_ = {};
   if (slot->second.unwanted) {
-    start_removing(slot, RemoveReason::shutdown, now);
+    start_removing(slot, shutting_down_ ? RemoveReason::shutdown : RemoveReason::poisoned, now);
+    settle(now);
+    return;
+  }
+  if (slot->second.ordered) {
+    lend(slot, *std::exchange(slot->second.made_for, std::nullopt), slot->second.term, now);
+    settle(now);
     return;
   }
   // Made for one claim, it may go to an older one, whose own maker then is handed on.
@@ -163,6 +178,15 @@ void Policy::make_failed(SlotId id, Time now) {
   const auto slot = slots_.find(id);
   if (slot == slots_.end() || slot->second.state != SlotState::making) return;
   const Slot failed = slot->second;
+  if (failed.ordered) {
+    forget_tenant(failed);
+    count_lent(failed, SlotState::removing);
+    --counts_.making;
+    slots_.erase(slot);
+    if (failed.made_for) actions_.push_back(Refuse{*failed.made_for, RefuseReason::make_failed});
+    settle(now);
+    return;
+  }
   --counts_.making;
   slots_.erase(slot);
   const bool is_new = failures_ == 0 || failed.since >= last_failure_;
@@ -197,7 +221,7 @@ bool Policy::give_back(SlotId id, ClaimId claim, Time now) {
     end = RemoveReason::died;
   } else if (shutting_down_) {
     end = RemoveReason::shutdown;
-  } else if (options_.reuse == Reuse::never) {
+  } else if (options_.reuse == Reuse::never || slot->second.ordered) {
     end = RemoveReason::never_reused;
   } else if (slot->second.uses >= options_.max_uses) {
     end = RemoveReason::worn_out;
@@ -295,6 +319,9 @@ void Policy::shut_down(Time now) {
   for (auto slot = slots_.begin(); slot != slots_.end(); ++slot) {
     if (slot->second.state == SlotState::idle) start_removing(slot, RemoveReason::shutdown, now);
     if (slot->second.state == SlotState::making) {
+      if (slot->second.ordered && slot->second.made_for) {
+        actions_.push_back(Refuse{*slot->second.made_for, RefuseReason::shutting_down});
+      }
       slot->second.unwanted = true;
       slot->second.made_for.reset();
     }
@@ -306,6 +333,11 @@ void Policy::end_leases(Time now) {
     if (slot->second.state == SlotState::lent) start_removing(slot, RemoveReason::shutdown, now);
   }
   settle(now);
+}
+
+std::size_t Policy::waiting() const {
+  const auto is_awaited = [](const auto& entry) { return entry.second.ordered && entry.second.made_for.has_value(); };
+  return queue_.size() + static_cast<std::size_t>(std::ranges::count_if(slots_, is_awaited));
 }
 
 std::vector<Action> Policy::take_actions() { return std::exchange(actions_, {}); }
@@ -346,6 +378,16 @@ void Policy::serve_waiting(Time now) {
   for (const Waiting& waiting : queue_) promised[waiting.tenant] += waiting.maker.has_value();
   for (const auto& waiting : by_turn()) {
     if (!may_have_more(waiting->tenant)) continue;
+    if (waiting->wants == Wants::made_for_it) {
+      std::uint32_t& of_tenant = promised[waiting->tenant];
+      if (lent_to(waiting->tenant) + of_tenant >= tenant_limit()) continue;
+      const Ordering done = order(waiting, coming, now);
+      // Its tenant has one more now, so the turns are others.
+      if (done == Ordering::begun) return serve_waiting(now);
+      if (done == Ordering::waits) ++of_tenant;
+      if (done == Ordering::stuck && counts_.making == 0) return;
+      continue;
+    }
     if (counts_.idle > 0) {
       if (const auto slot = find_usable(waiting->tenant); slot != slots_.end()) {
         promised[waiting->tenant] -= waiting->maker.has_value();
@@ -383,6 +425,26 @@ void Policy::serve_waiting(Time now) {
     }
     ++of_tenant;
   }
+}
+
+Policy::Ordering Policy::order(Queue::iterator waiting, std::uint32_t& coming, Time now) {
+  if (has_room()) {
+    if (!is_backing_off(now)) {
+      start_order(waiting, now);
+      return Ordering::begun;
+    }
+    actions_.push_back(Refuse{waiting->claim, RefuseReason::backing_off});
+    queue_.erase(waiting);
+    return Ordering::refused;
+  }
+  if (coming > 0) {
+    --coming;
+  } else if (const auto victim = find_least_needed(); victim != slots_.end()) {
+    start_removing(victim, RemoveReason::evicted, now);
+  } else {
+    return Ordering::stuck;
+  }
+  return Ordering::waits;
 }
 
 void Policy::refill(Time now) {
@@ -466,42 +528,73 @@ SlotId Policy::start_making(std::optional<ClaimId> made_for, Time now) {
   return id;
 }
 
+void Policy::start_order(Queue::iterator waiting, Time now) {
+  const SlotId id = next_slot_++;
+  Slot& slot = slots_[id];
+  slot.since = now;
+  slot.made_for = waiting->claim;
+  slot.term = waiting->term;
+  slot.ordered = true;
+  slot.tenant = waiting->tenant;
+  ++tenants_[waiting->tenant];
+  ++lent_[waiting->tenant];
+  ++counts_.making;
+  actions_.push_back(Make{id, true, waiting->claim});
+  queue_.erase(waiting);
+}
+
+Policy::Slots::iterator Policy::find_order(ClaimId claim) {
+  return std::ranges::find_if(slots_, [&](const auto& entry) {
+    const Slot& slot = entry.second;
+    return slot.state == SlotState::making && slot.ordered && slot.made_for == claim;
+  });
+}
+
 void Policy::start_removing(Slots::iterator slot, RemoveReason reason, Time now) {
-  if (slot->second.tenant) {
-    const auto tenant = tenants_.find(*slot->second.tenant);
-    if (--tenant->second == 0) tenants_.erase(tenant);
-  }
+  forget_tenant(slot->second);
   change_state(slot->second, SlotState::removing, now);
   actions_.push_back(Remove{slot->first, reason});
 }
 
+void Policy::forget_tenant(const Slot& slot) {
+  if (!slot.tenant) return;
+  const auto tenant = tenants_.find(*slot.tenant);
+  if (--tenant->second == 0) tenants_.erase(tenant);
+}
+
 void Policy::serve(Queue::iterator waiting, Slots::iterator slot, Time now) {
-  const ClaimId claim = waiting->claim;
   const auto maker = waiting->maker;
   Slot& served = slot->second;
   if (!served.tenant) {
     served.tenant = waiting->tenant;
     ++tenants_[waiting->tenant];
   }
+  lend(slot, waiting->claim, waiting->term, now);
+  queue_.erase(waiting);
+  hand_on(maker);
+}
+
+// The slot has its tenant.
+void Policy::lend(Slots::iterator slot, ClaimId claim, Term term, Time now) {
+  Slot& served = slot->second;
   ++served.uses;
   early_deaths_ = 0;
   served.lease = claim;
-  served.term = waiting->term;
+  served.term = term;
   change_state(served, SlotState::lent, now);
   actions_.push_back(Serve{claim, slot->first});
   // Long before anything could overflow, the order of service does not matter any more.
   if (last_served_.size() > most_remembered) last_served_.clear();
-  last_served_[waiting->tenant] = ++served_;
-  queue_.erase(waiting);
-  hand_on(maker);
+  last_served_[*served.tenant] = ++served_;
 }
 
 void Policy::hand_on(std::optional<SlotId> maker) {
   if (!maker) return;
   Slot& slot = slots_.at(*maker);
   const auto turns = by_turn();
-  const auto heir = std::ranges::find_if(
-      turns, [&](const auto& waiting) { return !waiting->maker && may_have_more(waiting->tenant); });
+  const auto heir = std::ranges::find_if(turns, [&](const auto& waiting) {
+    return !waiting->maker && waiting->wants == Wants::any && may_have_more(waiting->tenant);
+  });
   if (heir == turns.end()) {
     slot.made_for.reset();
     ++unbound_makers_;
@@ -520,7 +613,7 @@ void Policy::change_state(Slot& slot, SlotState state, Time now) {
 }
 
 void Policy::count_lent(const Slot& slot, SlotState next) {
-  const bool is_lent = slot.state == SlotState::lent;
+  const bool is_lent = slot.state == SlotState::lent || (slot.state == SlotState::making && slot.ordered);
   const bool will_be = next == SlotState::lent;
   if (is_lent == will_be) return;
   const auto tenant = lent_.try_emplace(*slot.tenant, 0).first;
@@ -555,6 +648,16 @@ Policy::Slots::iterator Policy::find_longest_idle_of_a_tenant() {
   auto longest = slots_.end();
   for (auto slot = slots_.begin(); slot != slots_.end(); ++slot) {
     if (slot->second.state != SlotState::idle || !slot->second.tenant) continue;
+    if (longest == slots_.end() || slot->second.since < longest->second.since) longest = slot;
+  }
+  return longest;
+}
+
+Policy::Slots::iterator Policy::find_least_needed() {
+  if (const auto of_a_tenant = find_longest_idle_of_a_tenant(); of_a_tenant != slots_.end()) return of_a_tenant;
+  auto longest = slots_.end();
+  for (auto slot = slots_.begin(); slot != slots_.end(); ++slot) {
+    if (slot->second.state != SlotState::idle) continue;
     if (longest == slots_.end() || slot->second.since < longest->second.since) longest = slot;
   }
   return longest;

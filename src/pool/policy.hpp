@@ -9,6 +9,9 @@
 //
 // A sandbox that served one tenant never serves another. One that no waiting claim may have is evicted for those that
 // wait.
+//
+// A claim may want a sandbox that is made for it, because it differs from the others. It gets no other, and no other
+// claim gets that one, which is removed when it is released.
 #pragma once
 
 #include <chrono>
@@ -40,7 +43,7 @@ enum class RemoveReason {
   lent_too_long,
   died,
   reset_failed,
-  evicted,  // for a claim of another tenant
+  evicted,  // for a claim that may not have it
   surplus,  // there are more than a lowered limit allows
   shutdown,
 };
@@ -58,7 +61,8 @@ enum class RefuseReason {
 // Actions. Make, Reset and Remove are answered by made() or make_failed(), reset_done() and removed().
 struct Make {
   SlotId slot;
-  bool urgent;  // a claim waits for it
+  bool urgent;                        // a claim waits for it
+  std::optional<ClaimId> order = {};  // the claim that it is made for, if no other may have it
 };
 struct Serve {
   ClaimId claim;
@@ -98,14 +102,20 @@ class Policy {
     bounded,  // by running_timeout
     lasting,  // until it is given back
   };
-  void claim(ClaimId claim, std::string tenant, AtLimit at_limit, Time now, Term term = Term::bounded);
+  enum class Wants {
+    any,
+    made_for_it,
+  };
+  void claim(ClaimId claim, std::string tenant, AtLimit at_limit, Time now, Term term = Term::bounded,
+             Wants wants = Wants::any);
   // The caller left, or waited too long. False when it was served or refused already.
   bool cancel(ClaimId claim, Time now);
 
   void made(SlotId slot, Time now);
   // The place is free again; the claim it was for, if it still waits, is refused. After two failures in a row nothing
   // is made for a while, longer with each further one; claims that would need a new sandbox are refused at once. After
-  // the pause one is tried at a time, until one succeeds.
+  // the pause one is tried at a time, until one succeeds. A failure of one that was made for a claim says nothing about
+  // others, and does not count.
   void make_failed(SlotId slot, Time now);
   // When making is tried again; in the past, or never set, when it may be tried now.
   Time tries_again_at() const { return refill_from_; }
@@ -137,7 +147,8 @@ class Policy {
   const Counts& counts() const { return counts_; }
   std::uint32_t lent_to(const std::string& tenant) const;
   std::uint32_t tenant_limit() const;
-  std::size_t waiting() const { return queue_.size(); }
+  // Claims that are neither served nor refused.
+  std::size_t waiting() const;
   const PoolOptions& options() const { return options_; }
   std::optional<SlotState> state(SlotId slot) const;
   bool is_lent_to(SlotId slot, ClaimId claim) const;
@@ -157,11 +168,13 @@ class Policy {
     std::optional<ClaimId> made_for;  // making: whose claim fails with it
     bool dead = false;                // leased: died meanwhile
     bool unwanted = false;            // making: to be removed as soon as it is made
+    bool ordered = false;             // made for one claim alone; counts as leased to its tenant from the beginning
   };
   struct Waiting {
     ClaimId claim = 0;
     std::string tenant;
     Term term = Term::bounded;
+    Wants wants = Wants::any;
     std::optional<SlotId> maker;  // the slot that is being made for it
   };
   using Slots = std::map<SlotId, Slot>;
@@ -177,8 +190,16 @@ class Policy {
   void remove_old_idle(Time now);
   void remove_surplus(Time now);
   SlotId start_making(std::optional<ClaimId> made_for, Time now);
+  // The claim leaves the queue: all that it waits for now is its own sandbox.
+  void start_order(Queue::iterator waiting, Time now);
+  Slots::iterator find_order(ClaimId claim);
+  // Begins it, or makes room for it.
+  enum class Ordering { begun, refused, waits, stuck };
+  Ordering order(Queue::iterator waiting, std::uint32_t& coming, Time now);
   void start_removing(Slots::iterator slot, RemoveReason reason, Time now);
+  void forget_tenant(const Slot& slot);
   void serve(Queue::iterator waiting, Slots::iterator slot, Time now);
+  void lend(Slots::iterator slot, ClaimId claim, Term term, Time now);
   // All that wait, those first whose turn it is.
   std::vector<Queue::iterator> by_turn();
   // Why a claim that just came, and would have to wait, may not.
@@ -193,6 +214,8 @@ class Policy {
   Slots::iterator find_usable(const std::string& tenant);
   // The one that has been idle longest among those that served a tenant.
   Slots::iterator find_longest_idle_of_a_tenant();
+  // The one that has been idle longest; one of a tenant before one that any tenant may have.
+  Slots::iterator find_least_needed();
   std::uint32_t stock() const;
   bool has_one_tenant() const { return tenants_.size() <= 1; }
   bool has_room() const { return slots_.size() < options_.scale_limit; }

@@ -30,12 +30,15 @@ class Schedule {
  private:
   struct Sandbox {
     bool exists = false;             // the engine has it
+    std::optional<ClaimId> order;    // the one claim that may have it
     std::optional<ClaimId> lent_to;  // as served, until given back
     std::optional<std::string> tenant;
     std::uint32_t uses = 0;
   };
   struct Claim {
     std::string tenant;
+    bool wants_own = false;
+    bool is_begun = false;  // its own is being made
   };
 
   std::uint32_t below(std::uint32_t n) { return std::uniform_int_distribution<std::uint32_t>(0, n - 1)(random_); }
@@ -81,8 +84,9 @@ class Schedule {
   void claim() {
     static const std::vector<std::string> tenants{"", "red", "blue"};
     const ClaimId id = next_claim_++;
-    waiting_[id] = {tenants[below(3)]};
-    policy_.claim(id, waiting_[id].tenant, chance(0.3) ? AtLimit::fail : AtLimit::wait, now_);
+    waiting_[id] = {tenants[below(3)], chance(0.2)};
+    policy_.claim(id, waiting_[id].tenant, chance(0.3) ? AtLimit::fail : AtLimit::wait, now_, Policy::Term::bounded,
+                  waiting_[id].wants_own ? Policy::Wants::made_for_it : Policy::Wants::any);
   }
   void give_back() {
     if (leases_.empty()) return;
@@ -143,9 +147,11 @@ class Schedule {
         if (const auto* make = std::get_if<Make>(&action)) {
           sandboxes_[make->slot];
           EXPECT_LE(sandboxes_.size(), policy_.options().scale_limit);
+          if (make->order) on_order(*make);
         }
         if (const auto* remove = std::get_if<Remove>(&action)) {
           sandboxes_[remove->slot].lent_to.reset();
+          sandboxes_[remove->slot].order.reset();
           EXPECT_TRUE(removing_.insert(remove->slot).second) << "removed twice";
         }
         pending_.push_back(action);
@@ -153,11 +159,29 @@ class Schedule {
     }
   }
 
+  void on_order(const Make& make) {
+    const auto claim = waiting_.find(*make.order);
+    ASSERT_NE(claim, waiting_.end()) << "made for a claim that did not wait";
+    EXPECT_TRUE(claim->second.wants_own);
+    EXPECT_FALSE(std::exchange(claim->second.is_begun, true)) << "made twice";
+    EXPECT_LT(lent_to(claim->second.tenant), policy_.tenant_limit()) << "a tenant has more than its share";
+    sandboxes_[make.slot].order = *make.order;
+    sandboxes_[make.slot].tenant = claim->second.tenant;
+  }
+
   void on_serve(const Serve& serve) {
     Sandbox& sandbox = sandboxes_[serve.slot];
     const auto claim = waiting_.find(serve.claim);
     ASSERT_NE(claim, waiting_.end()) << "served, and did not wait";
     EXPECT_TRUE(sandbox.exists);
+    EXPECT_EQ(claim->second.wants_own, sandbox.order.has_value());
+    if (sandbox.order) {
+      EXPECT_EQ(*sandbox.order, serve.claim);
+      EXPECT_EQ(sandbox.uses, 0u) << "used again";
+      EXPECT_FALSE(removing_.contains(serve.slot));
+      take(serve, sandbox, claim);
+      return;
+    }
     EXPECT_FALSE(sandbox.lent_to) << "lent twice";
     EXPECT_FALSE(removing_.contains(serve.slot));
     EXPECT_TRUE(!sandbox.tenant || *sandbox.tenant == claim->second.tenant) << "served another tenant";
@@ -165,27 +189,35 @@ class Schedule {
     const std::string& tenant = claim->second.tenant;
     EXPECT_LT(lent_to(tenant), policy_.tenant_limit()) << "a tenant has more than its share";
     for (const auto& [other, passed] : waiting_) {
-      const bool could_have_it = !sandbox.tenant || *sandbox.tenant == passed.tenant;
+      const bool could_have_it = !passed.wants_own && (!sandbox.tenant || *sandbox.tenant == passed.tenant);
       if (!could_have_it) continue;
       if (passed.tenant == tenant) {
         EXPECT_GE(other, serve.claim) << "an older claim of the tenant was passed over";
       }
       EXPECT_GE(lent_to(passed.tenant), lent_to(tenant)) << "a tenant that has less was passed over";
     }
+    take(serve, sandbox, claim);
+  }
+
+  void take(const Serve& serve, Sandbox& sandbox, std::map<ClaimId, Claim>::iterator claim) {
     sandbox.tenant = claim->second.tenant;
     sandbox.lent_to = serve.claim;
     leases_[serve.claim] = serve.slot;
     waiting_.erase(claim);
   }
 
+  // One that is made for a claim counts from the beginning.
   std::uint32_t lent_to(const std::string& tenant) const {
-    return static_cast<std::uint32_t>(std::ranges::count_if(
-        sandboxes_, [&](const auto& entry) { return entry.second.lent_to && entry.second.tenant == tenant; }));
+    return static_cast<std::uint32_t>(std::ranges::count_if(sandboxes_, [&](const auto& entry) {
+      const Sandbox& sandbox = entry.second;
+      const bool is_coming = sandbox.order && !sandbox.exists;
+      return (sandbox.lent_to || is_coming) && sandbox.tenant == tenant;
+    }));
   }
   // Claims that their tenants' shares allow to be served.
   std::uint32_t eligible() const {
     std::map<std::string, std::uint32_t> waiting;
-    for (const auto& [id, claim] : waiting_) ++waiting[claim.tenant];
+    for (const auto& [id, claim] : waiting_) waiting[claim.tenant] += claim.is_begun ? 0 : 1;
     std::uint32_t all = 0;
     for (const auto& [tenant, count] : waiting) {
       const std::uint32_t lent = lent_to(tenant);
@@ -208,19 +240,22 @@ class Schedule {
     for (const auto& [slot, sandbox] : sandboxes_) {
       if (policy_.state(slot) != SlotState::idle) continue;
       for (const auto& [id, claim] : waiting_) {
-        if (lent_to(claim.tenant) >= policy_.tenant_limit()) continue;
+        if (claim.wants_own || lent_to(claim.tenant) >= policy_.tenant_limit()) continue;
         EXPECT_TRUE(sandbox.tenant && *sandbox.tenant != claim.tenant) << "waits beside a sandbox it could have";
       }
     }
     for (const auto& [id, claim] : waiting_) EXPECT_EQ(policy_.lent_to(claim.tenant), lent_to(claim.tenant));
     const std::uint32_t waiting = eligible();
     const bool has_room = counts.total() < policy_.options().scale_limit;
+    const auto ordered = static_cast<std::uint32_t>(std::ranges::count_if(
+        sandboxes_, [](const auto& entry) { return entry.second.order && !entry.second.exists; }));
+    const std::uint32_t making = counts.making - ordered;
     // After failures, claims that nothing is on its way for are refused, and no more than one is made at a time.
     const bool backs_off = policy_.tries_again_at() != Time();
-    EXPECT_TRUE(!has_room || counts.making >= waiting || backs_off) << "waits beside free places";
-    const std::uint32_t coming = counts.making + counts.resetting + counts.removing;
+    EXPECT_TRUE(!has_room || making >= waiting || backs_off) << "waits beside free places";
+    const std::uint32_t coming = making + counts.resetting + counts.removing;
     EXPECT_TRUE(coming >= waiting || counts.idle == 0) << "waits, and others' idle ones are not evicted";
-    EXPECT_GT(coming + counts.lent, 0u) << "waits for nothing";
+    EXPECT_GT(coming + ordered + counts.lent, 0u) << "waits for nothing";
   }
 
   void finish() {

@@ -55,6 +55,9 @@ class PolicyTest : public testing::Test {
   void claim(ClaimId id, std::string tenant = "", AtLimit at_limit = AtLimit::wait) {
     policy->claim(id, std::move(tenant), at_limit, now);
   }
+  void order(ClaimId id, std::string tenant = "", AtLimit at_limit = AtLimit::wait) {
+    policy->claim(id, std::move(tenant), at_limit, now, Policy::Term::bounded, Policy::Wants::made_for_it);
+  }
   void give_back(ClaimId id) { EXPECT_TRUE(policy->give_back(served.at(id), id, now)); }
 
   template <class Kind>
@@ -94,6 +97,101 @@ TEST_F(PolicyTest, ClaimsBeyondTheStock_GetSandboxesOfTheirOwnUpToTheLimit) {
   EXPECT_EQ(served.size(), 3u);
   EXPECT_EQ(policy->waiting(), 1u);
   EXPECT_EQ(policy->counts().total(), 3u);
+}
+
+TEST_F(PolicyTest, ClaimForItsOwn_GetsNoneOfTheStock) {
+  start(options(2, 3));
+  order(1);
+  const auto made = only<Make>(look());
+  ASSERT_EQ(made.size(), 1u);
+  EXPECT_EQ(made.front().order, 1u);
+  EXPECT_FALSE(served.contains(1)) << "warm ones are there";
+  claim(2);
+  look();
+  EXPECT_TRUE(served.contains(2));
+  policy->made(made.front().slot, now);
+  look();
+  EXPECT_EQ(served.at(1), made.front().slot);
+  give_back(1);
+  obey();
+  EXPECT_EQ(removals, std::vector{RemoveReason::never_reused});
+}
+
+TEST_F(PolicyTest, ClaimForItsOwn_InAFullPool_ReplacesAnIdleOne) {
+  start(options(2, 2));
+  order(1, "", AtLimit::fail);
+  obey();
+  EXPECT_EQ(removals, std::vector{RemoveReason::evicted});
+  EXPECT_TRUE(served.contains(1));
+  order(2, "", AtLimit::wait);
+  obey();
+  EXPECT_TRUE(served.contains(2));
+  order(3, "", AtLimit::fail);
+  obey();
+  EXPECT_EQ(refused.at(3), RefuseReason::at_limit);
+}
+
+TEST_F(PolicyTest, ClaimForItsOwn_ThatIsGone_LeavesItsSandboxToNoOther) {
+  start(options(0, 2));
+  order(1);
+  const auto made = only<Make>(look());
+  EXPECT_EQ(policy->waiting(), 1u);
+  EXPECT_TRUE(policy->cancel(1, now));
+  EXPECT_FALSE(policy->cancel(1, now));
+  EXPECT_EQ(policy->waiting(), 0u);
+  EXPECT_EQ(policy->lent_to(""), 1u) << "until it is removed";
+  claim(2);
+  obey();
+  EXPECT_NE(served.at(2), made.front().slot);
+  policy->made(made.front().slot, now);
+  obey();
+  EXPECT_EQ(removals.size(), 1u);
+  EXPECT_EQ(policy->lent_to(""), 1u);
+}
+
+TEST_F(PolicyTest, ClaimsForTheirOwn_CountForTheirTenantFromTheBeginning) {
+  auto shared = options(0, 4);
+  shared.tenant_limit = 1;
+  start(shared);
+  order(1, "red", AtLimit::fail);
+  order(2, "red", AtLimit::fail);
+  claim(3, "red", AtLimit::fail);
+  order(4, "blue", AtLimit::fail);
+  const auto made = only<Make>(look());
+  EXPECT_EQ(made.size(), 2u);
+  EXPECT_EQ(refused.at(2), RefuseReason::tenant_limit);
+  EXPECT_EQ(refused.at(3), RefuseReason::tenant_limit);
+  policy->make_failed(made.front().slot, now);
+  look();
+  EXPECT_EQ(refused.at(1), RefuseReason::make_failed);
+  EXPECT_EQ(policy->lent_to("red"), 0u);
+}
+
+TEST_F(PolicyTest, SandboxesMadeForClaims_ThatFail_DoNotMakeThePoolBackOff) {
+  start(options(0, 4));
+  for (ClaimId id = 1; id <= 5; ++id) {
+    order(id);
+    const auto made = only<Make>(look());
+    ASSERT_EQ(made.size(), 1u);
+    policy->make_failed(made.front().slot, now);
+    look();
+    EXPECT_EQ(refused.at(id), RefuseReason::make_failed);
+  }
+  claim(6);
+  obey();
+  EXPECT_TRUE(served.contains(6));
+}
+
+TEST_F(PolicyTest, Shutdown_RefusesClaimsForTheirOwn) {
+  start(options(0, 4));
+  order(1);
+  const auto made = only<Make>(look());
+  policy->shut_down(now);
+  look();
+  EXPECT_EQ(refused.at(1), RefuseReason::shutting_down);
+  policy->made(made.front().slot, now);
+  obey();
+  EXPECT_EQ(policy->counts().total(), 0u);
 }
 
 TEST_F(PolicyTest, ClaimThatFailsAtTheLimit_IsRefusedAtOnce) {

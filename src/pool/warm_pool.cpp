@@ -23,6 +23,8 @@ namespace {
 // one that is held, its session is lost.
 constexpr std::chrono::seconds adopt_patience{5};
 constexpr std::chrono::seconds adopt_held_patience{10};
+// A runtime is tried before it is known what it can do.
+constexpr std::chrono::seconds start_patience{30};
 
 // Root of a sandbox can change the agent, so its proof of a reset would prove nothing. Some backends have no proof.
 PoolOptions options_for(const Profile& profile, const Backend& backend) {
@@ -37,8 +39,12 @@ PoolOptions options_for(const Profile& profile, const Backend& backend) {
 // that it was served but did not take is given back.
 class WarmPool::Waiter {
  public:
-  Waiter(WarmPool& pool, ClaimId claim, std::string holder)
-      : pool_(pool), claim_(claim), holder_(std::move(holder)), answered_(pool.surroundings_.executor) {
+  Waiter(WarmPool& pool, ClaimId claim, std::string holder, std::optional<volume::Prepared> order)
+      : pool_(pool),
+        claim_(claim),
+        holder_(std::move(holder)),
+        order_(std::move(order)),
+        answered_(pool.surroundings_.executor) {
     pool_.waiters_[claim_] = this;
   }
   Waiter(const Waiter&) = delete;
@@ -71,6 +77,8 @@ class WarmPool::Waiter {
   const std::optional<Error>& error() const { return error_; }
   bool is_served() const { return slot_.has_value(); }
   const std::string& holder() const { return holder_; }
+  // What its own sandbox is made with.
+  volume::Prepared take_order() { return std::exchange(order_, std::nullopt).value_or(volume::Prepared{}); }
   // The caller answers for it from now on.
   SlotId take() { return *std::exchange(slot_, std::nullopt); }
 
@@ -78,6 +86,7 @@ class WarmPool::Waiter {
   WarmPool& pool_;
   ClaimId claim_;
   std::string holder_;
+  std::optional<volume::Prepared> order_;
   std::optional<SlotId> slot_;
   std::optional<Error> error_;
   Event answered_;
@@ -93,7 +102,19 @@ WarmPool::WarmPool(Surroundings surroundings, Profile profile)
       went_(surroundings_.executor),
       tasks_(surroundings_.executor) {}
 
-void WarmPool::start() {
+PoolOptions WarmPool::effective(PoolOptions options) const {
+  if (makes_to_order_) options.pool_size = 0;
+  return options;
+}
+
+Task<> WarmPool::start() {
+  const auto self = shared_from_this();
+  if (surroundings_.volumes.of_profiles.contains(profile_.name)) {
+    SandboxSpec spec = profile_.sandbox;
+    auto when = co_await surroundings_.backend.volume_time(std::move(spec), Deadline::after(start_patience));
+    makes_to_order_ = when && *when == VolumeTime::at_creation;
+    if (makes_to_order_) policy_.resize(effective(policy_.options()), now());
+  }
   policy_.tick(now());
   act();
 }
@@ -169,12 +190,16 @@ Task<Result<Lease>> WarmPool::claim_unguarded(ClaimOptions options, std::string 
   CLOCHE_CO_TRY(Binding binding, binding_of(options));
   CLOCHE_CO_TRY(volumes, all_volumes(std::move(volumes)));
   CLOCHE_CO_CHECK(fallible_point<"pool.claim.before">());
+  auto order = co_await prepare_order(volumes, deadline);
+  if (!order) co_return fail(refusal_of_binding(std::move(order).error()));
+  const bool is_ordered = order->has_value();
+  if (is_ordered) volumes.clear();
   const auto term = holder.empty() ? Policy::Term::bounded : Policy::Term::lasting;
   const Deadline wait_until =
       deadline.sooner(Deadline::after(options.wait_timeout.value_or(profile_.pool.wait_timeout)));
   for (;;) {
     const ClaimId id = next_claim_++;
-    auto served = co_await wait_for_turn(id, options, holder, wait_until);
+    auto served = co_await wait_for_turn(id, options, holder, wait_until, std::move(*order));
     if (!served) {
       ++counted_.refused;
       co_return fail(std::move(served).error());
@@ -184,7 +209,11 @@ Task<Result<Lease>> WarmPool::claim_unguarded(ClaimOptions options, std::string 
     CLOCHE_CO_CHECK(fallible_point<"pool.claim.served">());
     const bool alive = co_await answers(slot, term);
     // Given back, it must become clean soon or it is removed. Meanwhile the caller gets another one.
-    if (!alive || !rooms_.contains(slot)) continue;
+    const bool is_usable = alive && rooms_.contains(slot);
+    if (!is_usable && is_ordered) {
+      co_return fail(ErrorCode::unavailable, "a new sandbox of profile '" + profile_.name + "' did not respond; retry");
+    }
+    if (!is_usable) continue;
     std::vector<VolumeMount> wanted = volumes;
     auto bound = co_await attach_volumes(slot, id, std::move(wanted), deadline);
     if (bound && !policy_.is_lent_to(slot, id)) bound = fail(ErrorCode::sandbox_lost, "the sandbox was released");
@@ -202,10 +231,11 @@ Task<Result<Lease>> WarmPool::claim_unguarded(ClaimOptions options, std::string 
 }
 
 Task<Result<SlotId>> WarmPool::wait_for_turn(ClaimId id, const ClaimOptions& options, const std::string& holder,
-                                             Deadline deadline) {
+                                             Deadline deadline, std::optional<volume::Prepared> order) {
   const auto term = holder.empty() ? Policy::Term::bounded : Policy::Term::lasting;
-  Waiter waiter(*this, id, holder);
-  policy_.claim(id, options.tenant, options.at_limit.value_or(profile_.pool.at_limit), now(), term);
+  const auto wants = order ? Policy::Wants::made_for_it : Policy::Wants::any;
+  Waiter waiter(*this, id, holder, std::move(order));
+  policy_.claim(id, options.tenant, options.at_limit.value_or(profile_.pool.at_limit), now(), term, wants);
   fault_point<"pool.claim.queued">();
   act();
   co_await waiter.wait(deadline);
@@ -221,7 +251,11 @@ Task<Result<SlotId>> WarmPool::wait_for_turn(ClaimId id, const ClaimOptions& opt
 Error WarmPool::refusal_of_binding(Error error) const {
   const bool is_callers = error.code == ErrorCode::invalid_argument || error.code == ErrorCode::not_found ||
                           error.code == ErrorCode::limit_reached || error.code == ErrorCode::unsupported;
-  if (is_callers || surroundings_.callers == Callers::trusted) return std::move(error).at("claim");
+  // What the caller asked for, and can change: the message needs no step of ours before it.
+  if (is_callers) return error;
+  if (surroundings_.callers == Callers::trusted) {
+    return std::move(error).at("prepare a sandbox of profile '" + profile_.name + "'");
+  }
   log::warn("pool {}: claim: {}", profile_.name, error.message);
   error.message = "a sandbox of profile '" + profile_.name + "' could not be prepared; see the server log";
   return error;
@@ -234,6 +268,23 @@ Result<std::vector<VolumeMount>> WarmPool::all_volumes(std::vector<VolumeMount> 
   }
   CLOCHE_CHECK(settle_volume_targets(claimed, profile_.sandbox));
   return claimed;
+}
+
+Task<Result<std::optional<volume::Prepared>>> WarmPool::prepare_order(std::vector<VolumeMount> volumes,
+                                                                      Deadline deadline) {
+  std::optional<volume::Prepared> order;
+  if (volumes.empty() || surroundings_.volumes.volumes == nullptr) co_return order;
+  SandboxSpec spec = profile_.sandbox;
+  auto when = co_await surroundings_.backend.volume_time(std::move(spec), deadline);
+  if (!when) {
+    log::warn("pool {}: claim: {}", profile_.name, when.error().message);
+    co_return fail(refusal_of_making(std::move(when).error(), profile_.name, surroundings_.callers));
+  }
+  if (*when == VolumeTime::while_running) co_return order;
+  CLOCHE_CO_CHECK(check_apart_from_mounts(volumes, profile_.sandbox));
+  // Before the claim waits for its turn: a volume that is in use is not the pool's failure.
+  CLOCHE_CO_TRY(order, co_await surroundings_.volumes.volumes->prepare(std::move(volumes), deadline));
+  co_return order;
 }
 
 Task<Status> WarmPool::attach_volumes(SlotId slot, ClaimId claim, std::vector<VolumeMount> volumes, Deadline deadline) {
@@ -382,11 +433,7 @@ void WarmPool::carry_out(const Action& action) {
   } else if (const auto* refuse = std::get_if<Refuse>(&action)) {
     on_refuse(*refuse);
   } else if (const auto* to_make = std::get_if<Make>(&action)) {
-    const auto urgency = to_make->urgent ? Urgency::urgent : Urgency::ordinary;
-    const SlotId slot = to_make->slot;
-    rooms_[slot].name = next_name();
-    fault_point<"pool.make.begin">();
-    tasks_.spawn("make sandbox", [self, slot, urgency] { return self->make(slot, urgency); });
+    begin_making(*to_make);
   } else if (const auto* to_reset = std::get_if<Reset>(&action)) {
     fault_point<"pool.reset.begin">();
     tasks_.spawn("reset sandbox", [self, slot = to_reset->slot] { return self->reset(slot); });
@@ -394,6 +441,21 @@ void WarmPool::carry_out(const Action& action) {
     // Its first step is guarded, and it continues until it has succeeded.
     tasks_.spawn("remove sandbox", [self, removal = *to_remove] { return self->remove(removal.slot, removal.reason); });
   }
+}
+
+void WarmPool::begin_making(const Make& make) {
+  const auto urgency = make.urgent ? Urgency::urgent : Urgency::ordinary;
+  Room& room = rooms_[make.slot];
+  room.name = next_name();
+  room.order = make.order;
+  if (const auto waiter = make.order ? waiters_.find(*make.order) : waiters_.end(); waiter != waiters_.end()) {
+    auto [uses, mounted] = waiter->second->take_order();
+    room.volumes = std::move(uses);
+    room.mounted = std::move(mounted);
+  }
+  fault_point<"pool.make.begin">();
+  tasks_.spawn("make sandbox",
+               [self = shared_from_this(), slot = make.slot, urgency] { return self->make(slot, urgency); });
 }
 
 void WarmPool::give_up(const Action& action, const std::exception_ptr& thrown) {

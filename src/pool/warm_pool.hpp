@@ -48,8 +48,8 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
   Task<> adopt(std::unique_ptr<Enclosure> enclosure, JournalEntry entry);
   // A sandbox that was held, unchanged. What a claim had bound is no longer known.
   Task<Result<Lease>> adopt_held(std::unique_ptr<Enclosure> enclosure, JournalEntry entry);
-  // Begins to fill up.
-  void start();
+  // Begins to fill up. A pool whose sandboxes are all made for a claim keeps none ready.
+  Task<> start();
 
   // If all are leased, it fails as the options say: limit_reached or timeout, with the pool's figures; unavailable
   // after shutdown has begun; otherwise with the error of creating or binding.
@@ -96,6 +96,8 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
     std::shared_ptr<Outlet> outlet;        // of the lease, if it has a network
     std::shared_ptr<egress::Books> books;  // of the lease, if it ever had one
     std::vector<volume::Use> volumes;      // of the lease
+    std::optional<ClaimId> order;          // the claim that it is made for, if no other may have it
+    std::vector<MountedVolume> mounted;    // for a sandbox that is made with volumes, until then
     Time looked_at;
     bool limits_bound = false;
     bool being_looked_at = false;
@@ -130,8 +132,9 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
   // it is kept for long.
   Task<bool> answers(SlotId slot, Policy::Term term);
   // A place in the queue, and the sandbox that it led to.
+  // With volumes, a sandbox that is made with them.
   Task<Result<SlotId>> wait_for_turn(ClaimId id, const ClaimOptions& options, const std::string& holder,
-                                     Deadline deadline);
+                                     Deadline deadline, std::optional<volume::Prepared> order);
   Task<Status> bind(Room& room, const Binding& binding, ClaimOptions options, Deadline deadline);
   Task<Result<Lease>> claim_for(ClaimOptions options, std::string holder, Deadline deadline,
                                 std::vector<VolumeMount> volumes);
@@ -139,6 +142,8 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
                                       std::vector<VolumeMount> volumes);
   // Those of a claim and those of the profile, each with its place.
   Result<std::vector<VolumeMount>> all_volumes(std::vector<VolumeMount> claimed) const;
+  // The volumes of a claim, where a sandbox has to be made with them; none where it gets them later.
+  Task<Result<std::optional<volume::Prepared>>> prepare_order(std::vector<VolumeMount> volumes, Deadline deadline);
   Task<Status> attach_volumes(SlotId slot, ClaimId claim, std::vector<VolumeMount> volumes, Deadline deadline);
   Error refusal_of_binding(Error error) const;
   void settle_in(SlotId slot, std::shared_ptr<LiveSandbox> sandbox);
@@ -146,6 +151,8 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
   SandboxSpec spec_for(const std::string& name) const;
   std::string next_name();
   std::string figures() const;
+  PoolOptions effective(PoolOptions options) const;
+  void begin_making(const Make& make);
   void note(Status written, const std::string& name) const;
 
   Surroundings surroundings_;
@@ -153,6 +160,7 @@ class WarmPool : public std::enable_shared_from_this<WarmPool> {
   std::string fingerprint_;
   std::string pool_id_;
   std::uint32_t sequence_ = 0;
+  bool makes_to_order_ = false;  // every claim has volumes that a sandbox must be made with
   Policy policy_;
   std::unordered_map<SlotId, Room> rooms_;
   std::unordered_map<ClaimId, Waiter*> waiters_;

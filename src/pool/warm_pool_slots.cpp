@@ -34,11 +34,14 @@ Task<> WarmPool::make(SlotId slot, Urgency urgency) {
     policy_.made(slot, now());
   } else {
     const bool counts = !policy_.is_unwanted(slot);
+    const bool is_ordered = rooms_.at(slot).order.has_value();
     last_make_error_ = made.error();
     rooms_.erase(slot);
     policy_.make_failed(slot, now());
-    if (counts) {
-      ++counted_.create_failures;
+    if (counts) ++counted_.create_failures;
+    if (counts && is_ordered) {
+      log::error("pool {}: cannot create a sandbox with volumes: {}", profile_.name, last_make_error_.message);
+    } else if (counts) {
       log::error("pool {}: cannot create a sandbox (next attempt in {} s): {}", profile_.name,
                  seconds_until(policy_.tries_again_at()), last_make_error_.message);
     }
@@ -49,7 +52,7 @@ Task<> WarmPool::make(SlotId slot, Urgency urgency) {
 
 Task<Result<std::shared_ptr<LiveSandbox>>> WarmPool::make_named(SlotId slot, std::string name, Urgency urgency) {
   const Gate::Pass pass = co_await surroundings_.making.enter(urgency);
-  if (policy_.is_unwanted(slot)) co_return fail(ErrorCode::cancelled, "the pool is shut down");
+  if (policy_.is_unwanted(slot)) co_return fail(ErrorCode::cancelled, "the sandbox is no longer wanted");
   JournalEntry entry;
   entry.name = name;
   entry.profile = profile_.name;
@@ -59,10 +62,15 @@ Task<Result<std::shared_ptr<LiveSandbox>>> WarmPool::make_named(SlotId slot, std
   fault_point<"pool.make.journalled">();
   SandboxSpec spec = spec_for(name);
   const Deadline deadline = Deadline::after(make_patience + spec.ready_timeout);
-  auto made = co_await make_sandbox(surroundings_.backend, std::move(spec), profile_, deadline);
+  auto volumes = std::exchange(rooms_.at(slot).mounted, {});
+  const bool is_ordered = rooms_.at(slot).order.has_value();
+  if (is_ordered && volumes.empty()) co_return fail(ErrorCode::internal, "a sandbox has lost its volumes");
+  auto made = co_await make_sandbox(surroundings_.backend, std::move(spec), profile_, deadline, std::move(volumes));
   if (!made) co_return made;
-  auto step = [this, name]() -> Task<Status> {
+  auto step = [this, name, is_ordered]() -> Task<Status> {
     fault_point<"pool.make.made">();
+    // It is never idle: if this process ends now, the next one removes it.
+    if (is_ordered) co_return Status{};
     CLOCHE_CO_CHECK(surroundings_.journal.set_state(name, JournalState::idle));
     fault_point<"pool.make.idle">();
     co_return Status{};
@@ -138,6 +146,8 @@ Task<> WarmPool::remove(SlotId slot, RemoveReason reason) {
     ++counted_.revoked;
     log::warn("pool {}: {} was in use for longer than running_timeout", profile_.name, name);
   }
+  // The next user of a volume waits for the kernel alone.
+  rooms_.at(slot).volumes.clear();
   sandbox->cut_off({ErrorCode::sandbox_lost, "the sandbox was revoked: " + std::string(to_string(reason))});
   auto closing = [this, slot]() -> Task<Status> {
     co_await close_outlet(slot);

@@ -98,7 +98,7 @@ PoolStats WarmPool::stats() const {
 Status WarmPool::resize(PoolOptions options) {
   CLOCHE_CHECK(validate(options));
   profile_.pool = options;
-  policy_.resize(options, now());
+  policy_.resize(effective(options), now());
   act();
   return {};
 }

@@ -59,7 +59,8 @@ class Enclosure {
   virtual Task<Status> check_reset() { co_return Status{}; }
 
   // Adds volumes to a living sandbox in which no program runs; their targets outside of /volumes exist. Once. After an
-  // error the sandbox is not to be used. unsupported, with what to do, where that is impossible.
+  // error the sandbox is not to be used. unsupported, with what to do, where that is impossible; see
+  // Backend::volume_time().
   virtual Task<Status> attach(std::vector<MountedVolume>) {
     co_return fail(ErrorCode::unsupported, "this backend has no volumes; use a profile of the backend oci");
   }
@@ -134,6 +135,14 @@ class Backend {
 
   // Makes a sandbox whose agent is started; it has not said `ready` yet. Whatever fails on the way is taken back.
   virtual Task<Result<std::unique_ptr<Enclosure>>> create(SandboxSpec spec, Deadline deadline) = 0;
+
+  // When a sandbox like this one can get volumes.
+  virtual Task<Result<VolumeTime>> volume_time(SandboxSpec, Deadline) { co_return VolumeTime::while_running; }
+  // create() with volumes, which the sandbox has from its start. Where volume_time() is at_creation.
+  virtual Task<Result<std::unique_ptr<Enclosure>>> create_with_volumes(SandboxSpec, std::vector<MountedVolume>,
+                                                                       Deadline) {
+    co_return fail(ErrorCode::unsupported, "this backend has no volumes; use a profile of the backend oci");
+  }
 
   // All living sandboxes that this instance created, in this process or an earlier one, with reopened channels (the
   // link must resynchronise). Partially created or removed sandboxes of this instance are removed. Those of other

@@ -21,6 +21,12 @@ struct VolumeMount {
   bool operator==(const VolumeMount&) const = default;
 };
 
+// When a sandbox can get volumes.
+enum class VolumeTime {
+  while_running,  // Enclosure::attach
+  at_creation,    // Backend::create_with_volumes: what it mounts is decided when it starts
+};
+
 // One that is ready for a sandbox: its file system, mounted where no process sees it.
 struct MountedVolume {
   VolumeMount volume;

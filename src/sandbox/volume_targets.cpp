@@ -1,10 +1,19 @@
 #include "sandbox/volume_targets.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ranges>
 #include <string_view>
 
 namespace cloche {
 
 namespace {
+
+// Each name becomes a directory, whose path is longer on the host.
+constexpr std::size_t longest_target = 1024;
+constexpr std::ptrdiff_t most_parts_of_target = 64;
+constexpr std::ptrdiff_t longest_part_of_target = 255;
 
 bool is_strictly_below(std::string_view path, std::string_view place) {
   return path.size() > place.size() + 1 && path.starts_with(place) && path[place.size()] == '/';
@@ -12,6 +21,15 @@ bool is_strictly_below(std::string_view path, std::string_view place) {
 
 Status check_target(const std::string& target, const SandboxSpec& spec) {
   const std::string home = home_of(spec);
+  const bool is_short = target.size() <= longest_target && std::ranges::count(target, '/') <= most_parts_of_target &&
+                        std::ranges::all_of(target | std::views::split('/'), [](const auto& part) {
+                          return std::ranges::distance(part) <= longest_part_of_target;
+                        });
+  if (!is_short) {
+    return fail(ErrorCode::invalid_argument,
+                fmt::format("the target of a volume can have at most {} bytes, and {} names of at most {} bytes each",
+                            longest_target, most_parts_of_target, longest_part_of_target));
+  }
   if (is_clean_absolute_path(target)) {
     const bool is_named = is_strictly_below(target, volumes_directory) &&
                           target.find('/', std::string_view(volumes_directory).size() + 1) == target.npos;
@@ -43,6 +61,20 @@ Status settle_volume_targets(std::vector<VolumeMount>& volumes, const SandboxSpe
       if (one.tenant == other.tenant && one.name == other.name) {
         return fail(ErrorCode::invalid_argument, "volume '" + one.name + "' is given twice");
       }
+    }
+  }
+  return {};
+}
+
+Status check_apart_from_mounts(const std::vector<VolumeMount>& volumes, const SandboxSpec& spec) {
+  for (const VolumeMount& each : volumes) {
+    for (const Mount& mount : spec.mounts) {
+      const bool overlap = each.target == mount.target || is_strictly_below(each.target, mount.target) ||
+                           is_strictly_below(mount.target, each.target);
+      if (!overlap) continue;
+      return fail(ErrorCode::invalid_argument, "a volume at " + each.target + " and the profile's mount at " +
+                                                   mount.target +
+                                                   " cannot be in the same sandbox; choose another target");
     }
   }
   return {};

@@ -16,4 +16,8 @@ inline constexpr std::size_t most_volumes_in_sandbox = 16;
 // is below the work directory or the home directory, none is at or below another, and no volume is there twice.
 Status settle_volume_targets(std::vector<VolumeMount>& volumes, const SandboxSpec& spec);
 
+// For volumes that come with the sandbox: invalid_argument if one and a mount of the spec are inside each other, since
+// neither could be made before the other.
+Status check_apart_from_mounts(const std::vector<VolumeMount>& volumes, const SandboxSpec& spec);
+
 }  // namespace cloche

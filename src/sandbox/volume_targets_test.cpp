@@ -37,6 +37,28 @@ TEST(VolumeTarget, ElsewhereIsRejected) {
   }
 }
 
+TEST(VolumeTarget, TooLongIsRejected) {
+  const std::string name(255, 'a');
+  EXPECT_TRUE(settle({at("/workspace/" + name)}));
+  EXPECT_FALSE(settle({at("/workspace/" + name + "a")}));
+  EXPECT_FALSE(settle({at("/workspace/" + name + "/" + name + "/" + name + "/" + name + "/" + name)}));
+  std::string deep = "/workspace";
+  for (int i = 0; i < 63; ++i) deep += "/a";
+  EXPECT_TRUE(settle({at(deep)}));
+  EXPECT_FALSE(settle({at(deep + "/a")}));
+}
+
+TEST(VolumeTarget, AndAMount_AreNotInsideEachOther) {
+  SandboxSpec spec;
+  spec.mounts.push_back({.source = "/srv/data", .target = "/workspace/a/b"});
+  for (const char* target : {"/workspace/a", "/workspace/a/b", "/workspace/a/b/c"}) {
+    const Status apart = check_apart_from_mounts({at(target)}, spec);
+    ASSERT_FALSE(apart) << target;
+    EXPECT_EQ(apart.error().code, ErrorCode::invalid_argument);
+  }
+  EXPECT_TRUE(check_apart_from_mounts({at("/workspace/a/c"), at("/volumes/x", "x"), at("/workspace/a/bc", "y")}, spec));
+}
+
 TEST(VolumeTarget, NoneIsInAnother) {
   EXPECT_FALSE(settle({at("/workspace/a"), at("/workspace/a", "b")}));
   EXPECT_FALSE(settle({at("/workspace/a"), at("/workspace/a/b", "b")}));

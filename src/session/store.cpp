@@ -248,9 +248,10 @@ Status SessionStore::check_network(const Session& session, const NetworkPolicy& 
   const auto& own = session.options_.network;
   const bool has_none = network.mode == Network::none && session.profile_->network.mode == Network::none;
   if (own ? *own == network : has_none) return {};
-  return fail(
-      ErrorCode::already_exists,
-      name_of(session.key_) + " has another network; leave `network` out, or change the session's network first");
+  return fail(ErrorCode::already_exists,
+              name_of(session.key_) +
+                  " has another network; leave `network` out, or change it first with PUT /sessions/" +
+                  session.key_.tenant + "/" + session.key_.id + "/network");
 }
 
 Task<Result<SessionUse>> SessionStore::use(auth::AuthorizedTenant tenant, std::string id, Deadline deadline,

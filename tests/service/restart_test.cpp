@@ -317,7 +317,7 @@ TEST_P(RestartWithVolumes, KilledWhileAVolumeIsAttached_NoByteIsLost) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, RestartWithVolumes, testing::Values(Target{"oci", "crun"}),
+INSTANTIATE_TEST_SUITE_P(Backends, RestartWithVolumes, testing::Values(Target{"oci", "crun"}, Target{"oci", "runsc"}),
                          [](const auto& target) { return target.param.name(); });
 INSTANTIATE_TEST_SUITE_P(Backends, Restart, testing::Values(Target{"oci", "crun"}, Target{"docker", "runc"}),
                          [](const auto& target) { return target.param.name(); });

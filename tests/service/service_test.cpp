@@ -37,6 +37,7 @@ void ServiceTest::serve(std::chrono::milliseconds running_timeout, std::function
     manager.engine.backend = BackendKind::docker;
     manager.engine.docker_host = std::getenv("CLOCHE_TEST_DOCKER_HOST");
   }
+  if (target().is_modern()) manager.engine.runtimes["runsc"] = std::getenv("CLOCHE_TEST_MODERN_RUNSC");
   for (const char* name : {"python", "cpp"}) {
     Profile profile;
     profile.name = name;

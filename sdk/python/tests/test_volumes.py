@@ -1,15 +1,22 @@
 """Volumes: created, used by sessions one after the other, deleted."""
+import shutil
+
 import pytest
-from support import need_backend, run_async, settings_of
+from support import missing, need_backend, run_async, settings_of
 
 import cloche
 from cloche import aio
 
 
-@pytest.fixture(scope="module")
-def server():
+@pytest.fixture(scope="module", params=["crun", "runsc"])
+def server(request):
     need_backend("oci", "test_volumes")
-    with cloche.start(**settings_of("oci")) as started:
+    if not shutil.which(request.param):
+        missing(request.param, "test_volumes", f"{request.param} is not installed")
+    settings = settings_of("oci")
+    for profile in settings["profiles"].values():
+        profile["runtime"] = request.param
+    with cloche.start(**settings) as started:
         yield started
 
 

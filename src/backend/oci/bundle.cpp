@@ -124,6 +124,7 @@ json::array mounts(const SandboxSpec& spec, const BundleParts& parts) {
   }
   for (const BundleBind& bound : parts.disk) list.push_back(bind(bound));
   for (const BundleBind& bound : parts.mounts) list.push_back(bind(bound));
+  for (const BundleBind& bound : parts.volumes) list.push_back(bind(bound));
   if (parts.devices_are == BundleParts::Devices::bound) {
     for (const gpu::DeviceNode& node : parts.devices) list.push_back(bind_device(node));
   }

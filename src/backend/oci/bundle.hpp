@@ -26,6 +26,7 @@ struct BundleParts {
   std::vector<BundleBind> root_binds;        // the image's parts
   std::vector<BundleBind> mounts;            // the caller's
   std::vector<BundleBind> disk;              // work and home directory, of WorkspaceKind::disk
+  std::vector<BundleBind> volumes;           // outer before inner
   std::vector<std::string> agent_arguments;  // after its name
   UidRange uids;
   std::string user_namespace;            // path of one that is made already; empty: the runtime makes it

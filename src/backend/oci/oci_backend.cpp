@@ -65,9 +65,18 @@ Status validate_text(const SandboxSpec& spec) {
   return {};
 }
 
-Result<MadeSandbox> make(Host& host, const SandboxSpec& spec, const CancelToken& token) {
+Status validate_text(const std::vector<MountedVolume>& volumes) {
+  for (const MountedVolume& each : volumes) {
+    if (is_utf8(each.volume.target)) continue;
+    return fail(ErrorCode::invalid_argument, "the target of a volume is not valid UTF-8");
+  }
+  return {};
+}
+
+Result<MadeSandbox> make(Host& host, const SandboxSpec& spec, std::vector<MountedVolume> volumes,
+                         const CancelToken& token) {
   CLOCHE_TRY(const oci::Runtime runtime, oci::choose_runtime(host, spec.runtime, token));
-  return oci::make_sandbox(host, spec, runtime, oci::AgentTask::serve, token);
+  return oci::make_sandbox(host, spec, runtime, oci::AgentTask::serve, token, std::move(volumes));
 }
 
 class OciBackend final : public Backend {
@@ -78,18 +87,34 @@ class OciBackend final : public Backend {
   std::string_view name() const override { return "oci"; }
 
   Task<Result<std::unique_ptr<Enclosure>>> create(SandboxSpec spec, Deadline deadline) override {
+    std::vector<MountedVolume> none;
+    return create_with_volumes(std::move(spec), std::move(none), deadline);
+  }
+
+  // A kernel of its own has its own table of mounts, and sees nothing of one that the host adds later.
+  Task<Result<VolumeTime>> volume_time(SandboxSpec spec, Deadline deadline) override {
+    auto work = [host = host_, spec = std::move(spec), token = CancelToken(deadline)]() -> Result<VolumeTime> {
+      CLOCHE_TRY(const oci::Runtime runtime, oci::choose_runtime(*host, spec.runtime, token));
+      return runtime.traits->kernel == Kernel::own ? VolumeTime::at_creation : VolumeTime::while_running;
+    };
+    auto known = co_await oci::run_blocking_to_the_end(pool_, std::move(work));
+    co_return known;
+  }
+
+  Task<Result<std::unique_ptr<Enclosure>>> create_with_volumes(SandboxSpec spec, std::vector<MountedVolume> volumes,
+                                                               Deadline deadline) override {
     CLOCHE_CO_CHECK(at_create(validate(spec)));
     CLOCHE_CO_CHECK(at_create(require_sizes(spec.limits)));
     CLOCHE_CO_CHECK(at_create(validate_text(spec)));
+    CLOCHE_CO_CHECK(at_create(validate_text(volumes)));
     // A cancellation stops the work at its next step; the work takes back what it made, and is waited for.
     const CancelToken token(deadline);
     auto cancellation = co_await asio::this_coro::cancellation_state;
     auto slot = cancellation.slot();
     if (slot.is_connected()) slot.assign([token](asio::cancellation_type) { token.cancel(); });
     if (cancellation.cancelled() != asio::cancellation_type::none) token.cancel();
-    auto work = [host = host_, spec = std::move(spec), token]() -> Result<MadeSandbox> {
-      return make(*host, spec, token);
-    };
+    auto work = [host = host_, spec = std::move(spec), volumes = std::move(volumes),
+                 token]() mutable -> Result<MadeSandbox> { return make(*host, spec, std::move(volumes), token); };
     auto made = co_await oci::run_blocking_to_the_end(pool_, std::move(work));
     if (slot.is_connected()) slot.clear();
     if (!made) co_return fail(std::move(made).error().at("create sandbox"));

@@ -47,7 +47,7 @@ class OciEnclosure final : public Enclosure {
     if (destroyed_) co_return fail(gone());
     if (kernel() == Kernel::own) {
       co_return fail(ErrorCode::unsupported,
-                     "the runtime " + record_.runtime + " cannot have volumes; use a profile with crun or runc");
+                     "a sandbox of the runtime " + record_.runtime + " gets its volumes when it is created; retry");
     }
     // From now on it may have them, whatever happens.
     for (const MountedVolume& each : volumes) record_.volumes.push_back(each.volume);
@@ -55,9 +55,8 @@ class OciEnclosure final : public Enclosure {
       CLOCHE_CHECK(write_record(host->files_of(record.id.value).record, record));
       fault_point<"backend.volumes.journalled">();
       const UidRange uids{record.uid_slot.value_or(0)};
-      const VolumePlace place{
-          .first = record.first, .uid = uids.first() + uid_of(record.spec), .gid = uids.first() + record.spec.gid};
-      return attach_volumes(place, volumes);
+      const VolumeUsers users{.uid = uids.first() + uid_of(record.spec), .gid = uids.first() + record.spec.gid};
+      return attach_volumes(record.first, users, volumes);
     };
     Status attached = co_await run_blocking_to_the_end(pool_, std::move(work));
     co_return attached;

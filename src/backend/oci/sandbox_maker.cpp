@@ -20,6 +20,8 @@
 #include "backend/oci/root/root_layout.hpp"
 #include "backend/oci/root/root_skeleton.hpp"
 #include "backend/oci/root/user_namespace.hpp"
+#include "backend/oci/root/volume_points.hpp"
+#include "backend/oci/root/volumes.hpp"
 #include "core/async/exceptions.hpp"
 #include "core/fault_point.hpp"
 #include "core/log.hpp"
@@ -72,13 +74,15 @@ Status make_sandbox_directory(const Host& host, const SandboxFiles& files) {
 // The host's side of one sandbox, put together step by step.
 class Making {
  public:
-  Making(Host& host, const SandboxSpec& spec, const Runtime& runtime, AgentTask task, const CancelToken& token)
-      : host_(host), runtime_(runtime), task_(task), watch_(token) {
+  Making(Host& host, const SandboxSpec& spec, const Runtime& runtime, AgentTask task, const CancelToken& token,
+         std::vector<MountedVolume> volumes)
+      : host_(host), runtime_(runtime), task_(task), watch_(token), volumes_(std::move(volumes)) {
     record_.id.value = "s-" + random_hex(10);
     record_.owner = host.options().instance.value;
     record_.spec = spec;
     record_.runtime = runtime.name;
     record_.runtime_kind = std::string(runtime.traits->name);
+    for (const MountedVolume& each : volumes_) record_.volumes.push_back(each.volume);
     record_.keeper = identify_self();
     record_.boot = host.boot();
     files_ = host.files_of(record_.id.value);
@@ -86,6 +90,9 @@ class Making {
 
   Result<MadeSandbox> run() {
     if (!host_.cgroups()) return fail(host_.cgroups().error());
+    if (!volumes_.empty() && runtime_.traits->kernel == Kernel::shared) {
+      return fail(ErrorCode::unavailable, "the runtime is " + runtime_.name + " now, which gets volumes later; retry");
+    }
     CLOCHE_TRY(const CgroupLimits limits, cgroup_limits_for(record_.spec.limits, *runtime_.traits));
     record_.redirects = can_redirect();
     CLOCHE_TRY(BundleParts parts, prepare_root());
@@ -101,6 +108,7 @@ class Making {
     fault_point<"backend.make.uids">();
     record_.uid_slot = parts.uids.slot;
     CLOCHE_CHECK(write_record(files_.record, record_));
+    if (!volumes_.empty()) CLOCHE_CHECK(prepare_volumes(parts.uids));
     CLOCHE_CHECK(make_disk(parts.uids));
     CLOCHE_TRY(const std::optional<UserNamespace> users, make_user_namespace(parts));
     CLOCHE_CHECK(write_file(files_.config, boost::json::serialize(make_bundle(record_.spec, parts)), 0600));
@@ -115,6 +123,7 @@ class Making {
     MadeSandbox made;
     CLOCHE_TRY(made.ends, start(cgroup));
     fault_point<"backend.make.started">();
+    if (!volumes_.empty()) fault_point<"backend.volumes.attached">();
     if (record_.redirects) CLOCHE_CHECK(host_.egress().prepare(record_.first.pid, watch_.deadline()));
     CLOCHE_CHECK(cgroup.set_limits(limits));
     cgroup.restart_peak();
@@ -152,9 +161,13 @@ class Making {
                                                             runtime_.traits->hybrid == RuntimeTraits::Hybrid::refuses) {
       stage.hide(v2->mount_point);
     }
+    points_ = points_for(spec, volumes_, mounts);
+    const bool covers = !points_.cover.empty();
     BundleParts parts;
-    CLOCHE_TRY(parts.root, stage.show_root(skeleton));
+    CLOCHE_TRY(parts.root, covers ? stage.show_own_root(skeleton) : stage.show_root(skeleton));
     for (const RootBind& bind : plan.binds) {
+      // Something of the image's own, which volumes cover. Two mounts at one place have no certain order.
+      if (!points_.named.empty() && bind.target == volumes_directory) continue;
       CLOCHE_TRY(BundleBind shown, show(stage, bind.source, bind.target, bind.kind, Access::read_only));
       parts.root_binds.push_back(std::move(shown));
     }
@@ -172,8 +185,10 @@ class Making {
       CLOCHE_TRY(const std::string shown, stage.show_mount(disk_));
       parts.disk = disk_binds(spec, shown);
     }
+    CLOCHE_CHECK(show_volumes(stage, image_root, parts));
     private_mounts_ = std::move(stage).take_steps();
     parts.agent_arguments = {task_ == AgentTask::serve ? "init" : "version"};
+    std::ranges::copy(points_.opened, std::back_inserter(parts.agent_arguments));
     parts.seccomp = runtime_.traits->seccomp;
     parts.proc = runtime_.traits->proc;
     if (runtime_.traits->cgroups == RuntimeTraits::Cgroups::given_ours) {
@@ -196,12 +211,48 @@ class Making {
     return binds;
   }
 
+  // Only steps: the mounts are put in place when the runtime starts.
+  Status show_volumes(Stage& stage, const std::string& image_root, BundleParts& parts) const {
+    if (!points_.cover.empty()) stage.cover(parts.root + points_.cover);
+    for (const VolumePoints::Point& point : points_.in_cover) stage.make(parts.root + point.path, point.kind);
+    if (!points_.named.empty()) {
+      CLOCHE_CHECK(check_volumes_directory(image_root));
+      CLOCHE_TRY(std::string shown, stage.show_empty());
+      for (const std::string& name : points_.named) stage.make(shown + "/" + name, PathKind::directory);
+      parts.volumes.push_back({std::move(shown), volumes_directory, Access::read_only});
+    }
+    for (const MountedVolume& each : volumes_) {
+      CLOCHE_TRY(std::string shown, stage.show_mount(each.mount));
+      parts.volumes.push_back({std::move(shown), each.volume.target, each.volume.access});
+    }
+    return {};
+  }
+
+  // A link would lead to another place of the image.
+  static Status check_volumes_directory(const std::string& image_root) {
+    struct stat about{};
+    if (image_root.empty() || ::lstat((image_root + volumes_directory).c_str(), &about) != 0) return {};
+    if (S_ISDIR(about.st_mode)) return {};
+    return fail(ErrorCode::unsupported, "the image has " + std::string(volumes_directory) +
+                                            ", which is not a directory, so volumes cannot be there");
+  }
+
+  Status prepare_volumes(UidRange uids) const {
+    fault_point<"backend.volumes.journalled">();
+    const SandboxSpec& spec = record_.spec;
+    const VolumeUsers users{.uid = uids.first() + uid_of(spec), .gid = uids.first() + spec.gid, .server = uids.first()};
+    return map_owners(users, volumes_);
+  }
+
   // From the start of the runtime on, the sandbox itself keeps it.
   Status make_disk(UidRange uids) {
     const SandboxSpec& spec = record_.spec;
     if (spec.workspace != WorkspaceKind::disk) return {};
     const disk::Owner owner{uids.first() + uid_of(spec), uids.first() + spec.gid};
     CLOCHE_TRY(disk_, host_.disks().make(record_.id.value, spec.disk_size, owner, watch_));
+    for (const std::string& path : points_.on_disk) {
+      CLOCHE_CHECK(disk::add_directory(disk_.get(), path.c_str(), owner));
+    }
     return {};
   }
 
@@ -303,6 +354,8 @@ class Making {
   std::vector<MountStep> private_mounts_;
   gpu::Inventory gpus_;
   UniqueFd disk_;
+  std::vector<MountedVolume> volumes_;
+  VolumePoints points_;
 };
 
 // A quarter of what the host has, for one sandbox.
@@ -339,8 +392,8 @@ Result<CgroupLimits> cgroup_limits_for(const Limits& limits, const RuntimeTraits
 }
 
 Result<MadeSandbox> make_sandbox(Host& host, const SandboxSpec& spec, const Runtime& runtime, AgentTask task,
-                                 const CancelToken& token) {
-  return Making(host, spec, runtime, task, token).run();
+                                 const CancelToken& token, std::vector<MountedVolume> volumes) {
+  return Making(host, spec, runtime, task, token, std::move(volumes)).run();
 }
 
 namespace {

@@ -25,9 +25,9 @@ enum class AgentTask {
 };
 
 // Makes a sandbox with this runtime and starts the agent in it. Whatever fails, or when the token says stop, all of it
-// is taken back.
+// is taken back. Volumes are for a runtime with a kernel of its own; others get them later.
 Result<MadeSandbox> make_sandbox(Host& host, const SandboxSpec& spec, const Runtime& runtime, AgentTask task,
-                                 const CancelToken& token);
+                                 const CancelToken& token, std::vector<MountedVolume> volumes = {});
 
 // Ends and removes all that this id names. What is left past the deadline is in the error, and the journal stays.
 Status remove_sandbox(Host& host, const std::string& id, Deadline deadline);

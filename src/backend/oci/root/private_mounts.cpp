@@ -45,8 +45,7 @@ Result<std::string> Stage::add_place(PathKind kind) {
     steps_.push_back({MountStep::Kind::tmpfs, {}, place_});
   }
   std::string shown = place_ + "/" + std::to_string(shown_++);
-  steps_.push_back(
-      {kind == PathKind::directory ? MountStep::Kind::make_directory : MountStep::Kind::make_file, {}, shown});
+  make(shown, kind);
   return shown;
 }
 
@@ -77,9 +76,18 @@ Result<std::string> Stage::show_root(const std::string& skeleton) {
   if (::statvfs(skeleton.c_str(), &about) != 0) return fail_errno("inspect the file system of " + skeleton);
   const bool restricted = (about.f_flag & (ST_NOSUID | ST_NODEV | ST_NOEXEC)) != 0;
   if (reachable && !restricted) return skeleton;
+  return show_own_root(skeleton);
+}
+
+Result<std::string> Stage::show_own_root(const std::string& skeleton) {
   CLOCHE_TRY(std::string shown, put_on_stage(skeleton, PathKind::directory));
   steps_.push_back({MountStep::Kind::free, {}, shown});
   return shown;
+}
+
+void Stage::make(const std::string& path, PathKind kind) {
+  const auto step = kind == PathKind::directory ? MountStep::Kind::make_directory : MountStep::Kind::make_file;
+  steps_.push_back({step, {}, path});
 }
 
 void Stage::hide(const std::string& mount_point) { steps_.push_back({MountStep::Kind::detach, {}, mount_point}); }

@@ -54,6 +54,14 @@ class Stage {
   Result<std::string> show_root(const std::string& skeleton);
   // The same for a mount that has no place yet; it is made later, before the runtime starts.
   Result<std::string> show_mount(const UniqueFd& mount);
+  // A root skeleton in which places can be covered, for this runtime alone.
+  Result<std::string> show_own_root(const std::string& skeleton);
+  // An empty directory of ours, in which others can be made.
+  Result<std::string> show_empty() { return add_place(PathKind::directory); }
+  // An empty file system at a directory of such a root.
+  void cover(const std::string& place) { steps_.push_back({MountStep::Kind::tmpfs, {}, place}); }
+  // What is missing in an empty directory or a covered place. Its parent is there.
+  void make(const std::string& path, PathKind kind);
   void hide(const std::string& mount_point);
 
   std::vector<MountStep> take_steps() && { return std::move(steps_); }

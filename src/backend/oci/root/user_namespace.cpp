@@ -110,11 +110,14 @@ Result<UserNamespace> UserNamespace::make(UidRange uids) {
   return make(uids.first() + UidRange::size - 1, map, map);
 }
 
-Result<UserNamespace> UserNamespace::make_for_mount(std::uint32_t inside, uid_t uid, gid_t gid) {
-  const auto map_to = [inside](std::uint32_t outside) {
-    return std::to_string(inside) + " " + std::to_string(outside) + " 1\n";
-  };
-  return make(0, map_to(uid), map_to(gid));
+Result<UserNamespace> UserNamespace::make_for_mount(const std::vector<MountedId>& ids) {
+  std::string uids;
+  std::string gids;
+  for (const MountedId& each : ids) {
+    uids += std::to_string(each.stored) + " " + std::to_string(each.uid) + " 1\n";
+    gids += std::to_string(each.stored) + " " + std::to_string(each.gid) + " 1\n";
+  }
+  return make(0, uids, gids);
 }
 
 Result<UserNamespace> UserNamespace::make(uid_t owner, const std::string& uid_map, const std::string& gid_map) {

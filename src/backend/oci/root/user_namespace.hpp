@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "backend/oci/root/uid_ranges.hpp"
 #include "core/result.hpp"
@@ -21,9 +22,14 @@ class UserNamespace {
   // With the uids and gids of the range, from 0 on.
   static Result<UserNamespace> make(UidRange uids);
 
-  // For mounts alone: what belongs to `inside` on a file system belongs to these ids of the host, and nothing else
-  // belongs to a user of the mount.
-  static Result<UserNamespace> make_for_mount(std::uint32_t inside, uid_t uid, gid_t gid);
+  // For mounts alone: what belongs to an id on a file system belongs to an id of the host, as a user and as a group,
+  // and nothing else belongs to a user of the mount.
+  struct MountedId {
+    std::uint32_t stored = 0;
+    uid_t uid = 0;
+    gid_t gid = 0;
+  };
+  static Result<UserNamespace> make_for_mount(const std::vector<MountedId>& ids);
 
   int get() const { return fd_.get(); }
   // For processes of this host, as long as this object exists.

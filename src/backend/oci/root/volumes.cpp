@@ -85,7 +85,7 @@ Status run_in_sandbox(const UniqueFd& process, const std::vector<Attachment>& at
   return fail(errno_error("attach a volume at " + std::string(attachments[outcome.attached].target), outcome.error));
 }
 
-Status map_owners(int mount, const UserNamespace& users) {
+Status map_owners_of(int mount, const UserNamespace& users) {
   mount_attr attributes{};
   attributes.attr_set = MOUNT_ATTR_IDMAP;
   attributes.userns_fd = static_cast<__u64>(users.get());
@@ -97,8 +97,6 @@ Status map_owners(int mount, const UserNamespace& users) {
   }
   return fail_errno("map the owners of files on a volume");
 }
-
-bool is_named(const VolumeMount& volume) { return volume.target.starts_with(std::string(volumes_directory) + "/"); }
 
 // A small file system in memory with a directory for each volume below /volumes; none if there is no such volume.
 Result<UniqueFd> make_volume_directories(const std::vector<MountedVolume>& volumes) {
@@ -133,19 +131,30 @@ Result<UniqueFd> make_volume_directories(const std::vector<MountedVolume>& volum
 
 }  // namespace
 
-Status attach_volumes(const VolumePlace& place, const std::vector<MountedVolume>& volumes) {
-  const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, place.first.pid, 0)));
+bool is_named(const VolumeMount& volume) { return volume.target.starts_with(std::string(volumes_directory) + "/"); }
+
+Status map_owners(const VolumeUsers& users, const std::vector<MountedVolume>& volumes) {
+  std::vector<UserNamespace::MountedId> ids;
+  if (users.server) ids.push_back({.stored = users.stored_server, .uid = *users.server, .gid = *users.server});
+  ids.push_back({.stored = users.stored, .uid = users.uid, .gid = users.gid});
+  CLOCHE_TRY(const UserNamespace map, UserNamespace::make_for_mount(ids));
+  for (const MountedVolume& each : volumes) CLOCHE_CHECK(map_owners_of(each.mount.get(), map));
+  fault_point<"backend.volumes.mapped">();
+  return {};
+}
+
+Status attach_volumes(const ProcessIdentity& first, const VolumeUsers& users,
+                      const std::vector<MountedVolume>& volumes) {
+  const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, first.pid, 0)));
   // The number may have been used again before it was opened, but not after.
-  if (!process || !is_alive(place.first)) return fail(ErrorCode::sandbox_lost, "the sandbox has ended");
-  CLOCHE_TRY(const UserNamespace users, UserNamespace::make_for_mount(place.stored, place.uid, place.gid));
+  if (!process || !is_alive(first)) return fail(ErrorCode::sandbox_lost, "the sandbox has ended");
   CLOCHE_TRY(const UniqueFd directories, make_volume_directories(volumes));
+  CLOCHE_CHECK(map_owners(users, volumes));
   std::vector<Attachment> attachments;
   if (directories) attachments.push_back({directories.get(), volumes_directory});
   for (const MountedVolume& each : volumes) {
-    CLOCHE_CHECK(map_owners(each.mount.get(), users));
     attachments.push_back({each.mount.get(), each.volume.target.c_str()});
   }
-  fault_point<"backend.volumes.mapped">();
   CLOCHE_CHECK(run_in_sandbox(process, attachments));
   fault_point<"backend.volumes.attached">();
   return {};

@@ -30,6 +30,9 @@ Status set_runsc_flags(Runtime& runtime, Deadline deadline) {
   if (end.output.find("-gofer-network-namespace") != end.output.npos) {
     flags.emplace_back("--gofer-network-namespace=new");
   }
+  // Nothing of a disk or a volume is kept in gVisor's own memory, which goes with the sandbox. The default, where it
+  // can be chosen.
+  if (end.output.find("-file-access-mounts") != end.output.npos) flags.emplace_back("--file-access-mounts=shared");
   runtime.flags = std::move(flags);
   // gVisor's kernel passes calls of NVIDIA's driver on to the host's.
   if (end.output.find("-nvproxy") != end.output.npos) runtime.gpu_flags = {{"--nvproxy"}};
