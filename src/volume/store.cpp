@@ -256,6 +256,7 @@ Status VolumeStore::remove(const VolumeId& id, const CancelToken& token) {
 Result<UniqueFd> VolumeStore::mount(const VolumeId& id, Access access, const CancelToken& token) const {
   CLOCHE_CHECK(check(id));
   const auto named = [&](Error error) {
+    if (error.code == ErrorCode::not_found) return fail(ErrorCode::not_found, "no such volume: '" + id.name + "'");
     // This host could mount it when it was created: it is damaged.
     if (error.code == ErrorCode::unsupported) error.code = ErrorCode::internal;
     return fail(for_strangers(std::move(error), "mount " + name_of(id)));

@@ -5,7 +5,7 @@ import time
 
 import pytest
 from harness.everything import fault_points, go_through_everything, leave_something
-from harness.target import CRUN
+from harness.target import CRUN, RUNSC
 from waiting import eventually
 
 # Not on the way of a server with this backend and these profiles.
@@ -137,3 +137,28 @@ def test_leftover_that_resists__does_not_keep_a_server_from_starting(serve):
     assert time.monotonic() - began < 40
     assert server.read("kept", "a/file")["content"] == "all of it"
     eventually(lambda: server.metric("cloche_sandboxes_unremoved") == 0, "it is removed later")
+
+
+@pytest.mark.parametrize("point", ["volume.mounted", "backend.volumes.journalled", "backend.volumes.mapped",
+                                   "backend.volumes.attached", "pool.claim.served"])
+def test_sandbox_with_volumes_that_fails_on_gvisor__costs_its_own_claim_alone(point, serve):
+    """There it is made for its claim; see docs/decisions/0048-volumes-on-gvisor.md."""
+    server = serve(RUNSC)
+    server.start()
+    assert server.call("POST", "/volumes", {"name": "data", "size": "16m"}).status == 201
+    assert server.terminate() == 0
+    # The third time in a row, a pool would back off if these counted.
+    server.start(fault=",".join(f"{point}:{number}=throw" for number in (1, 2, 3)))
+    wanted = {"session_id": "with-volume", "volumes": [{"name": "data"}]}
+    for _ in range(3):
+        failed = server.call("POST", "/sessions", wanted)
+        assert failed.status >= 500, failed.text
+        assert "backend." not in failed.text, failed.text
+    made = server.call("POST", "/sessions", wanted)
+    assert made.status == 201, made.text
+    assert server.bash("with-volume", "echo kept > /volumes/data/file; cat /volumes/data/file")["stdout"] == "kept\n"
+    assert server.write("other", "file", "x").status == 200
+    assert server.end_session("with-volume").status == 200
+    eventually(lambda: server.call("DELETE", "/volumes/default/data").status == 200, "the volume is free")
+    assert server.terminate() == 0
+    eventually(lambda: not server.traces(), "nothing is left")
