@@ -86,6 +86,7 @@ class Agent {
     ready.background = static_cast<std::uint32_t>(background_.size());
     ready.counts_oom_kills = read_oom_kills().has_value();
     ready.file_level = wire::file_level;
+    ready.egress_level = wire::egress_level;
     ready.is_gvisor = is_gvisor();
   }
 

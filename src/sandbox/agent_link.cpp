@@ -54,6 +54,7 @@ struct AgentStream::State {
   wire::MessageAssembler assembler;
   std::optional<Error> error;
   bool ended = false;  // no more events will come
+  bool interrupted = false;
   Event changed;
 
   std::optional<StreamEvent> take_event();
@@ -319,6 +320,24 @@ Task<Result<StreamEvent>> AgentStream::next(Deadline deadline) {
   }
 }
 
+Task<Result<std::optional<StreamEvent>>> AgentStream::next_or_interrupted(Deadline deadline) {
+  const auto state = state_;
+  const PatientDeadline patience(*state->frozen, deadline);
+  for (;;) {
+    if (auto event = state->take_event()) co_return std::move(event);
+    if (state->error) co_return fail(*state->error);
+    if (state->ended) co_return fail(ErrorCode::internal, "the stream has ended");
+    if (std::exchange(state->interrupted, false)) co_return std::optional<StreamEvent>();
+    if (patience.passed()) co_return fail(ErrorCode::timeout, "the sandbox did not respond in time");
+    co_await state->changed.wait(patience.current());
+  }
+}
+
+void AgentStream::interrupt() {
+  state_->interrupted = true;
+  state_->changed.notify();
+}
+
 std::optional<StreamEvent> AgentStream::next_if_ready() { return state_->take_event(); }
 
 std::optional<StreamEvent> AgentStream::State::take_event() {
@@ -470,6 +489,11 @@ void AgentLink::set_frozen(bool frozen) {
 }
 
 std::uint32_t AgentLink::file_level() const { return state_->ready ? state_->ready->file_level : 0; }
+
+std::uint32_t AgentLink::egress_level() const { return state_->ready ? state_->ready->egress_level : 0; }
+
+std::shared_ptr<const FrozenTime> AgentLink::frozen_time() const { return state_->frozen; }
+const Executor& AgentLink::executor() const { return state_->executor; }
 
 std::optional<Error> AgentLink::lost() const { return state_->lost; }
 

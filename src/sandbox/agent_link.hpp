@@ -20,6 +20,7 @@
 namespace cloche {
 
 class AgentLink;
+class FrozenTime;
 
 // Events of a stream.
 struct StreamData {
@@ -44,6 +45,9 @@ class AgentStream {
   Task<Result<StreamEvent>> next(Deadline deadline);
   // The same if there is one already.
   std::optional<StreamEvent> next_if_ready();
+  // The same; nothing if interrupt() was called since the last such call, and no event is there.
+  Task<Result<std::optional<StreamEvent>>> next_or_interrupted(Deadline deadline);
+  void interrupt();
 
   // Sends bytes as the agent's credit allows.
   Task<Status> send_data(std::uint8_t lane, std::string bytes, Deadline deadline);
@@ -86,6 +90,8 @@ class AgentLink {
 
   // The level of file requests that the agent supports; see wire::file_level. 0 until its hello.
   std::uint32_t file_level() const;
+  // The same of egress requests; see wire::egress_level.
+  std::uint32_t egress_level() const;
 
   // Round trip to the agent and back.
   Task<Status> ping(Deadline deadline);
@@ -93,6 +99,8 @@ class AgentLink {
   // A frozen agent does not respond: until it is thawed, no deadline of a stream or a ping passes, and all are later by
   // that time afterwards.
   void set_frozen(bool frozen);
+  std::shared_ptr<const FrozenTime> frozen_time() const;
+  const Executor& executor() const;
 
   // Why the link is gone; nullopt while it lives.
   std::optional<Error> lost() const;

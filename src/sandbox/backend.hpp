@@ -14,6 +14,7 @@
 
 #include "core/async/task.hpp"
 #include "core/ids.hpp"
+#include "core/unique_fd.hpp"
 #include "sandbox/channel.hpp"
 #include "sandbox/kernel.hpp"
 #include "sandbox/memory_guard.hpp"
@@ -35,6 +36,13 @@ struct ResourceUse {
   std::chrono::microseconds cpu_time{};  // since it was created
   Bytes memory;                          // in use, without the page cache
   Bytes cache;                           // the page cache
+};
+
+// TCP listeners on a sandbox's loopback that are this process's own: no process inside has a copy of them, or of a
+// socket that they accept. Non-blocking.
+struct InsideListeners {
+  UniqueFd proxy;
+  std::vector<UniqueFd> redirected;  // of IPv4, and of IPv6 where the kernel has it
 };
 
 // The walls of one sandbox. Destroying the object does not destroy the sandbox: it closes the channel and leaves the
@@ -92,6 +100,14 @@ class Enclosure {
 
   // Whether connections of programs to any address arrive at the agent's ports; see wire/egress_messages.hpp.
   virtual bool has_transparent_egress() const { return false; }
+
+  // Whether listen_inside() is possible.
+  virtual bool can_listen_inside() const { return false; }
+  // Listens in the sandbox's network for clients of the proxy, and for connections that are redirected. already_exists
+  // if a port is in use. Any other error means that the agent has to listen.
+  virtual Task<Result<InsideListeners>> listen_inside(std::uint16_t /*proxy_port*/, bool /*redirected*/) {
+    co_return fail(ErrorCode::unsupported, "this backend cannot listen in the network of a sandbox");
+  }
 
   // Ends all that runs inside and removes every trace: processes, mounts, cgroups, directories, uid range. Idempotent.
   // Not cancellable; bounded by the deadline, after which what is left is named in the error and is found by `recover`.

@@ -1,16 +1,23 @@
-// EgressListener: the connections that programs of a sandbox open to the outside, as its agent accepts them.
+// EgressListener: the connections that programs of a sandbox open to the outside. This process accepts them itself
+// where it has listeners in the sandbox's network; elsewhere the agent accepts them and offers them over the channel.
 //
 // The agent's words are untrusted, and what a program meant is the program's word. An agent that repeats an id, offers
-// more than it may, names an impossible host or port or sends too many bytes along ends the listener with a `protocol`
-// error.
+// more than it may, names an impossible host or port, names what it was not asked for or sends too many bytes along
+// ends the listener with a `protocol` error.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "core/async/task.hpp"
+#include "sandbox/inside_acceptor.hpp"
+#include "sandbox/socket_connection.hpp"
 #include "sandbox/tcp_connection.hpp"
 #include "wire/egress_messages.hpp"
 
@@ -18,6 +25,7 @@ namespace cloche {
 
 class AgentLink;
 class AgentStream;
+struct InsideListeners;
 
 struct EgressListenSpec {
   std::uint16_t proxy_port = wire::usual_proxy_port;  // of the sandbox's loopback
@@ -37,6 +45,9 @@ class EgressListener {
  public:
   // See LiveSandbox::open_egress.
   static Task<Result<std::unique_ptr<EgressListener>>> open(AgentLink& link, EgressListenSpec spec, Deadline deadline);
+  // The same with listeners of this process. The agent must have wire::egress_level 1.
+  static Task<Result<std::unique_ptr<EgressListener>>> open(AgentLink& link, EgressListenSpec spec,
+                                                            InsideListeners listeners, Deadline deadline);
   ~EgressListener();
 
   // The next connection. A passed deadline is a `timeout` and changes nothing; any other error is final.
@@ -48,12 +59,41 @@ class EgressListener {
   void refuse(std::uint64_t id);
 
  private:
+  // A connection that this process has accepted.
+  struct Arrived {
+    asio::ip::tcp::socket socket;
+    std::string host;
+    std::uint16_t port = 0;
+  };
+
   EgressListener(AgentLink& link, std::unique_ptr<AgentStream> stream);
+  Status listen(InsideListeners listeners);
+  Status add_acceptor(UniqueFd listener, void (EgressListener::*arrived)(asio::ip::tcp::socket));
+  void take_proxied(asio::ip::tcp::socket socket);
+  void take_redirected(asio::ip::tcp::socket socket);
+  void announce(Arrived arrived);
+  bool has_room() const;
+  void make_room();
+
+  EgressOffer offer_arrived();
+  Result<std::optional<EgressOffer>> take_message(std::string_view message);
+  Result<EgressOffer> take_offer(std::string_view message);
+  Status take_name(std::string_view message);
+  // Nothing is accepted any more, and all connections are reset that this process has.
+  void cut(const Error& why);
 
   AgentLink& link_;
   std::unique_ptr<AgentStream> stream_;
-  std::map<std::uint64_t, std::string> offered_;  // neither taken nor refused, with their first bytes
+  // Neither taken nor refused: the socket, or the first bytes of one that the agent has.
+  std::map<std::uint64_t, std::variant<std::string, asio::ip::tcp::socket>> offered_;
   std::uint64_t last_id_ = 0;
+
+  // Where this process accepts.
+  std::shared_ptr<SocketConnections> connections_;
+  std::deque<Arrived> arrived_;
+  std::map<std::uint32_t, std::deque<Arrived>> unnamed_;  // by the address whose name the agent was asked for
+  std::size_t unnamed_count_ = 0;
+  std::vector<std::unique_ptr<InsideAcceptor>> acceptors_;
 };
 
 }  // namespace cloche

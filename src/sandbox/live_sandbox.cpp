@@ -6,6 +6,7 @@
 #include "core/async/shielded.hpp"
 #include "core/fault_point.hpp"
 #include "core/log.hpp"
+#include "sandbox/channel_connection.hpp"
 
 namespace cloche {
 
@@ -223,12 +224,19 @@ Task<Result<std::unique_ptr<TcpConnection>>> LiveSandbox::connect(std::uint16_t 
   if (message == nullptr || !wire::decode<wire::TcpConnected>(message->bytes)) {
     co_return fail(ErrorCode::protocol, "the sandbox's agent did not confirm the connection");
   }
-  co_return std::make_unique<TcpConnection>(std::move(*stream));
+  co_return std::make_unique<ChannelConnection>(std::move(*stream));
 }
 
 Task<Result<std::unique_ptr<EgressListener>>> LiveSandbox::open_egress(EgressListenSpec spec, Deadline deadline) {
   if (spec.transparent && !has_transparent_egress())
     co_return fail(ErrorCode::unsupported, "open egress: this sandbox cannot redirect connections of programs");
+  if (enclosure_->can_listen_inside() && link_->egress_level() >= 1) {
+    auto listeners = co_await enclosure_->listen_inside(spec.proxy_port, spec.transparent);
+    if (listeners) co_return co_await EgressListener::open(*link_, spec, std::move(*listeners), deadline);
+    if (listeners.error().code == ErrorCode::already_exists)
+      co_return fail(std::move(listeners).error().at("open egress"));
+    log::debug("sandbox {}: the agent listens: {}", id().value, listeners.error().message);
+  }
   auto opened = co_await EgressListener::open(*link_, spec, deadline);
   co_return opened;
 }

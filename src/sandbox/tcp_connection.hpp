@@ -1,43 +1,40 @@
-// TcpConnection: the bytes of a connection in a sandbox, over a stream of the channel.
+// TcpConnection: the bytes of a connection in a sandbox, over a stream of the channel or over a socket of this process.
 #pragma once
 
-#include <memory>
+#include <boost/asio/ip/tcp.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "core/async/task.hpp"
-#include "sandbox/agent_link.hpp"
 
 namespace cloche {
 
+// One reader and one writer at a time. Deadlines do not count the time for which the sandbox is frozen. Destroying it
+// after finish() lets the program read what was written; without, the connection is reset.
 class TcpConnection {
  public:
-  // `first`: what was received already.
-  explicit TcpConnection(std::unique_ptr<AgentStream> stream, std::string first = {})
-      : stream_(std::move(stream)), unread_(std::move(first)) {}
+  TcpConnection() = default;
+  TcpConnection(const TcpConnection&) = delete;
+  TcpConnection& operator=(const TcpConnection&) = delete;
+  virtual ~TcpConnection() = default;
 
   // Some bytes; empty at the end.
-  Task<Result<std::string>> read(Deadline deadline = Deadline::never());
+  virtual Task<Result<std::string>> read(Deadline deadline = Deadline::never()) = 0;
   Task<Status> write(std::string bytes, Deadline deadline = Deadline::never());
   // No more bytes will be written.
-  void finish();
+  virtual void finish() = 0;
 
   // The same with memory of the caller's, which stays there until they return. 0 at the end.
-  Task<Result<std::size_t>> read_into(std::span<char> into, Deadline deadline);
-  Task<Status> write_view(std::string_view bytes, Deadline deadline);
-  bool has_unread() const { return used_ < unread_.size(); }
+  virtual Task<Result<std::size_t>> read_into(std::span<char> into, Deadline deadline) = 0;
+  virtual Task<Status> write_view(std::string_view bytes, Deadline deadline) = 0;
+  virtual bool has_unread() const = 0;
   // Resets the connection, unless it is finished. Pending steps end with the error `cancelled`.
-  void abandon() { stream_->abandon(); }
+  virtual void abandon() = 0;
 
- private:
-  std::size_t take_unread(std::span<char> into);
-  void take_event(StreamEvent event);
-
-  std::unique_ptr<AgentStream> stream_;
-  std::string unread_;
-  std::size_t used_ = 0;  // of it
-  bool ended_ = false;
+  // The socket itself, for those who move bytes within the kernel; nullptr: there is none in this process. It is the
+  // connection's: it closes it.
+  virtual asio::ip::tcp::socket* socket() { return nullptr; }
 };
 
 }  // namespace cloche

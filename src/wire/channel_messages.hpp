@@ -18,6 +18,9 @@ constexpr std::uint32_t protocol_version = 5;
 // from before there were levels. 1: `edit`, and the fields of FileRequest from 25 on. 2: `watch`, and those from 36 on.
 constexpr std::uint32_t file_level = 2;
 
+// The same for EgressRequest. 1: `names_only`, and EgressAsk.
+constexpr std::uint32_t egress_level = 1;
+
 enum class ChannelKind : std::uint32_t { hello = 1, ready = 2, credit = 3, closed = 4 };
 
 // First word of a server. Streams of an earlier server are cancelled; background execs live on.
@@ -42,11 +45,12 @@ struct Ready {
   static constexpr const char* name = "ready";
   std::uint32_t version = 0;
   std::string nonce;
-  std::string build;              // checksum or version of the agent's binary, for people
-  std::uint32_t background = 0;   // background execs that run or wait to be collected
-  bool counts_oom_kills = false;  // the agent sees the sandbox's own memory cgroup
-  std::uint32_t file_level = 0;   // of the agent; see above
-  std::optional<bool> is_gvisor;  // whether that is the agent's kernel; an older agent does not say
+  std::string build;               // checksum or version of the agent's binary, for people
+  std::uint32_t background = 0;    // background execs that run or wait to be collected
+  bool counts_oom_kills = false;   // the agent sees the sandbox's own memory cgroup
+  std::uint32_t file_level = 0;    // of the agent; see above
+  std::optional<bool> is_gvisor;   // whether that is the agent's kernel; an older agent does not say
+  std::uint32_t egress_level = 0;  // of the agent; see above
 };
 template <class Fields>
 void fields(Fields& f, Ready& m) {
@@ -57,6 +61,7 @@ void fields(Fields& f, Ready& m) {
   f(5, m.counts_oom_kills);
   f(6, m.file_level);
   f(7, m.is_gvisor);
+  f(8, m.egress_level);
 }
 
 struct Credit {

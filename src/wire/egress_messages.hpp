@@ -1,5 +1,6 @@
 // Messages about connections that programs open to the outside: the agent accepts them on the sandbox's loopback, the
-// server takes them one by one.
+// server takes them one by one. Where the server itself can listen in the sandbox's network, it does, and the agent
+// only says which names the addresses mean that it gave to programs.
 //
 // All streams are opened by the server. The egress stream says what was accepted; a stream of its own then carries each
 // connection that the server takes.
@@ -19,6 +20,11 @@ constexpr std::uint16_t usual_proxy_port = 3128;
 constexpr std::uint16_t transparent_port = 3129;
 constexpr std::uint16_t name_server_port = 3153;
 
+// The addresses that the name server gives for names: 198.18.0.0/15, in host byte order. No real host has one.
+constexpr std::uint32_t first_name_address = 0xC612'0000;
+constexpr std::uint32_t name_addresses = 1U << 17;
+constexpr bool means_a_name(std::uint32_t address) { return address - first_name_address < name_addresses; }
+
 // Offers that are neither taken nor refused. An agent that has so many accepts no further connection.
 constexpr std::size_t max_egress_offers = 256;
 // Connections of one sandbox in all.
@@ -36,12 +42,14 @@ struct EgressRequest {
   std::uint32_t proxy_port = 0;
   bool transparent = false;  // also on the ports of redirected connections and of the name server
   bool with_first = false;   // offers may contain the program's first bytes
+  bool names_only = false;   // the server accepts connections itself: no offers, only the name server
 };
 template <class Fields>
 void fields(Fields& f, EgressRequest& m) {
   f(1, m.proxy_port);
   f(2, m.transparent);
   f(3, m.with_first);
+  f(4, m.names_only);
 }
 
 struct EgressListening {
@@ -76,6 +84,30 @@ struct EgressRefuse {
 template <class Fields>
 void fields(Fields& f, EgressRefuse& m) {
   f(1, m.id);
+}
+
+// Asks which name an address means.
+struct EgressAsk {
+  static constexpr auto kind = MessageKind::egress_ask;
+  static constexpr const char* name = "egress_ask";
+  std::uint32_t address = 0;  // in host byte order
+};
+template <class Fields>
+void fields(Fields& f, EgressAsk& m) {
+  f(1, m.address);
+}
+
+// The response to EgressAsk.
+struct EgressName {
+  static constexpr auto kind = MessageKind::egress_name;
+  static constexpr const char* name = "egress_name";
+  std::uint32_t address = 0;
+  std::string host;  // empty: the address means no name, or no longer does
+};
+template <class Fields>
+void fields(Fields& f, EgressName& m) {
+  f(1, m.address);
+  f(2, m.host);
 }
 
 // Opens a stream for a connection that was offered: lane in is sent to the program, lane out comes from it.

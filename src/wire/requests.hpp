@@ -31,6 +31,8 @@ enum class MessageKind : std::uint32_t {
   egress_listening = 9,  // agent to server
   egress_offer = 10,     // agent to server
   egress_refuse = 11,    // server to agent
+  egress_ask = 12,       // server to agent
+  egress_name = 13,      // agent to server
 };
 
 }  // namespace cloche::wire

@@ -1,4 +1,5 @@
-// Connections of programs to the outside: the agent accepts them, the test plays the server's part.
+// Connections of programs to the outside: the agent accepts them, or this process in the sandbox's network. The test
+// plays the server's part.
 #include "conformance/conformance.hpp"
 #include "core/async/task_group.hpp"
 
@@ -285,6 +286,52 @@ CONFORMANCE(ListenerThatIsClosed_TakesEveryConnectionWithIt) {
   });
 }
 
+// Where the kernel is the host's, no process inside has a part in the connection but the program.
+CONFORMANCE(ConnectionOfAProgram_IsASocketOfTheServerWhereThatIsPossible) {
+  in_sandbox([this](LiveSandbox& sandbox) -> Task<> {
+    auto offers = co_await open_egress(sandbox);
+    if (!offers) co_return;
+    auto program = co_await start_python(
+        sandbox, connect_to_proxy + attempt + "s = connect(); print('connected'); attempt(lambda: s.recv(1))\n");
+    auto connection = co_await take_next(*offers);
+    if (!connection) co_return;
+    const bool is_possible = target().backend == "oci" && !target().is_gvisor();
+    EXPECT_EQ(connection->socket() != nullptr, is_possible);
+    co_await until_it_speaks(*program);
+    if (!is_possible) co_return;
+    // Every descriptor of every process that one of the same user can look at: only the program has one of 3128.
+    const auto seen = co_await run_python(
+        sandbox,
+        "import glob, os\n"
+        "inodes = {l.split()[9] for l in open('/proc/net/tcp').read().splitlines()[1:] if ':0C38' in l.split()[1]}\n"
+        "links = set()\n"
+        "for p in glob.glob('/proc/[0-9]*/fd/*'):\n"
+        "    try: links.add(os.readlink(p))\n"
+        "    except OSError: pass\n"
+        "print(len(inodes) >= 2, any(f'socket:[{i}]' in links for i in inodes))\n");
+    EXPECT_EQ(seen.out, "True False\n") << seen.err;
+    connection.reset();
+    EXPECT_EQ(co_await output_of(std::move(program)), "ConnectionResetError\n");
+  });
+}
+
+CONFORMANCE(SandboxThatDies_TakesItsConnectionsWithIt) {
+  in_sandbox([](LiveSandbox& sandbox) -> Task<> {
+    auto offers = co_await open_egress(sandbox);
+    if (!offers) co_return;
+    auto program = co_await start_python(sandbox, connect_to_proxy + "s = connect(); s.recv(1)\n");
+    auto connection = co_await take_next(*offers);
+    if (!connection) co_return;
+    sandbox.cut_off({ErrorCode::sandbox_lost, "the test ends it"});
+    const auto next = co_await offers->next(Deadline::after(60s));
+    EXPECT_TRUE(!next && next.error().code == ErrorCode::sandbox_lost);
+    const auto read = co_await connection->read(Deadline::after(60s));
+    EXPECT_FALSE(read);
+    connection.reset();
+    offers.reset();
+  });
+}
+
 CONFORMANCE(ResetWithOpenEgress_Fails) {
   in_sandbox([](LiveSandbox& sandbox) -> Task<> {
     auto offers = co_await open_egress(sandbox);
@@ -395,7 +442,13 @@ CONFORMANCE(ProgramWithoutAProxy_ReachesNothingElse) {
     }
     auto offers = co_await open_egress(sandbox, true);
     if (!offers) co_return;
-    // A name that was never asked for, another protocol, the agent's own port: none of them is offered.
+    // A name that was never asked for, another protocol, the listener's own port: none of them is offered.
+    bool is_offered = false;
+    TaskGroup waiting(co_await asio::this_coro::executor);
+    waiting.spawn("no offer", [&]() -> Task<> {
+      const auto offer = co_await offers->next(Deadline::never());
+      is_offered = offer.has_value();
+    });
     const auto ran = co_await run_python(
         sandbox,
         "import socket\n" + attempt +
@@ -413,8 +466,8 @@ CONFORMANCE(ProgramWithoutAProxy_ReachesNothingElse) {
     EXPECT_EQ(ran.out,
               "ConnectionResetError\nConnectionResetError\nPermissionError\n127.0.0.1\n('198.18.0.1', 443)\nb'own'\n")
         << ran.err;
-    const auto none = co_await offers->next(Deadline::after(0s));
-    EXPECT_FALSE(none);
+    EXPECT_FALSE(is_offered);
+    co_await waiting.shut_down();
     // Source ports are chosen by destination: the same one serves many, and each is told from the others.
     TaskGroup tasks(co_await asio::this_coro::executor);
     tasks.spawn("offers", [&] { return echo_all(*offers, tasks); });

@@ -31,6 +31,7 @@ class Egress::OfferStream final : public Stream {
   OfferStream& operator=(const OfferStream&) = delete;
 
   void on_message(std::string_view message) override {
+    if (const auto asked = wire::decode<wire::EgressAsk>(message)) return egress_.say_name(asked->address);
     const auto refusal = wire::decode<wire::EgressRefuse>(message);
     if (refusal && egress_.pending_.erase(refusal->id) > 0) egress_.make_room();
   }
@@ -101,12 +102,15 @@ Result<std::unique_ptr<Stream>> Egress::open(ServerLink& link, wire::StreamId id
 }
 
 Status Egress::listen(const wire::EgressRequest& request) {
-  const auto proxy_port = static_cast<std::uint16_t>(request.proxy_port);
-  CLOCHE_CHECK(add_acceptor(LoopbackFamily::v4, proxy_port, &Egress::take_proxied));
+  if (!request.names_only) {
+    const auto proxy_port = static_cast<std::uint16_t>(request.proxy_port);
+    CLOCHE_CHECK(add_acceptor(LoopbackFamily::v4, proxy_port, &Egress::take_proxied));
+  }
   if (!request.transparent) return {};
   names_ = std::make_unique<NameTable>();
-  CLOCHE_CHECK(add_acceptor(LoopbackFamily::v4, wire::transparent_port, &Egress::take_redirected));
   CLOCHE_TRY(name_server_, NameServer::listen(loop_, wire::name_server_port, *names_));
+  if (request.names_only) return {};
+  CLOCHE_CHECK(add_acceptor(LoopbackFamily::v4, wire::transparent_port, &Egress::take_redirected));
   // A kernel without IPv6 redirects no such connection either.
   const Status v6 = add_acceptor(LoopbackFamily::v6, wire::transparent_port, &Egress::take_redirected);
   if (!v6 && v6.error().code == ErrorCode::already_exists) return v6;
@@ -116,7 +120,7 @@ Status Egress::listen(const wire::EgressRequest& request) {
 Status Egress::add_acceptor(LoopbackFamily family, std::uint16_t port, Accepted accepted) {
   Acceptor::Taker taker{
       .has_room = [this] { return has_room(); },
-      .take = [this, family, accepted](UniqueFd socket) { (this->*accepted)(family, std::move(socket)); },
+      .take = [this, accepted](UniqueFd socket) { (this->*accepted)(std::move(socket)); },
   };
   CLOCHE_TRY(auto acceptor, Acceptor::listen(loop_, family, port, std::move(taker)));
   acceptors_.push_back(std::move(acceptor));
@@ -135,11 +139,18 @@ Result<std::unique_ptr<Stream>> Egress::take(ServerLink& link, wire::StreamId id
   return stream;
 }
 
-void Egress::take_proxied(LoopbackFamily, UniqueFd socket) { offer(std::move(socket), {}, 0); }
+void Egress::take_proxied(UniqueFd socket) { offer(std::move(socket), {}, 0); }
 
-void Egress::take_redirected(LoopbackFamily family, UniqueFd socket) {
-  auto meant = meant_destination(socket.get(), family, *names_);
+void Egress::take_redirected(UniqueFd socket) {
+  auto meant = meant_destination(socket.get(), *names_);
   if (meant && meant->port != 0) offer(std::move(socket), std::move(meant->host), meant->port);
+}
+
+void Egress::say_name(std::uint32_t address) {
+  wire::EgressName answer;
+  answer.address = address;
+  if (names_) answer.host = names_->name_of(address).value_or("");
+  offers_->send(answer);
 }
 
 void Egress::offer(UniqueFd socket, std::string host, std::uint16_t port) {

@@ -1,5 +1,6 @@
 // Egress: the agent's part of connections to the outside. It accepts them on the sandbox's loopback and offers them to
-// the server, which takes each on a stream of its own or refuses it. The agent decides nothing.
+// the server, which takes each on a stream of its own or refuses it. The agent decides nothing. Where the server
+// accepts connections itself, the agent only answers questions for names.
 #pragma once
 
 #include <cstdint>
@@ -32,12 +33,13 @@ class Egress {
   class OfferStream;
   class ConnectionStream;
 
-  using Accepted = void (Egress::*)(LoopbackFamily, UniqueFd);
+  using Accepted = void (Egress::*)(UniqueFd);
 
   Status listen(const wire::EgressRequest& request);
   Status add_acceptor(LoopbackFamily family, std::uint16_t port, Accepted accepted);
-  void take_proxied(LoopbackFamily family, UniqueFd socket);
-  void take_redirected(LoopbackFamily family, UniqueFd socket);
+  void take_proxied(UniqueFd socket);
+  void take_redirected(UniqueFd socket);
+  void say_name(std::uint32_t address);
   void offer(UniqueFd socket, std::string host, std::uint16_t port);
   bool has_room() const;
   void make_room();

@@ -243,6 +243,23 @@ TEST_F(EgressTest, FirstBytes_ComeWithTheOfferOnlyIfTheyAreAskedFor) {
   }
 }
 
+TEST_F(EgressTest, NamesOnly_LeavesThePortAndSaysNames) {
+  wire::EgressRequest request;
+  request.proxy_port = port();
+  request.names_only = true;
+  const auto stream = open(wire::encode(request));
+  EXPECT_TRUE(wire::decode<wire::EgressListening>(hear().payload));
+  EXPECT_FALSE(connected_to(port()));
+  wire::EgressAsk question;
+  question.address = wire::first_name_address + 1;
+  say({.type = wire::FrameType::message, .stream = stream, .payload = wire::encode(question)});
+  const auto answer = wire::decode<wire::EgressName>(hear().payload);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->address, question.address);
+  EXPECT_EQ(answer->host, "") << "no program asked for a name";
+  EXPECT_EQ(hear_close(open_egress(port())), wire::CloseReason::already_exists);
+}
+
 TEST_F(EgressTest, PortThatCannotBe_IsInvalid) {
   EXPECT_EQ(hear_close(open_egress(0)), wire::CloseReason::invalid_argument);
   EXPECT_EQ(hear_close(open_egress(65536)), wire::CloseReason::invalid_argument);

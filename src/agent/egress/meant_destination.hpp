@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 
-#include "agent/egress/acceptor.hpp"
 #include "agent/egress/name_table.hpp"
 
 namespace cloche::agent {
@@ -16,6 +15,6 @@ struct MeantDestination {
 };
 
 // nullopt if the connection was not redirected, or its address means a name that is no longer known.
-std::optional<MeantDestination> meant_destination(int socket, LoopbackFamily family, NameTable& names);
+std::optional<MeantDestination> meant_destination(int socket, NameTable& names);
 
 }  // namespace cloche::agent

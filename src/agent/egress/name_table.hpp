@@ -9,16 +9,16 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "wire/egress_messages.hpp"
+
 namespace cloche::agent {
 
 class NameTable {
  public:
   // The oldest unused name goes when there is one too many.
   static constexpr std::size_t most_names = 4096;
-  static constexpr std::uint32_t first_address = 0xC612'0000;  // 198.18.0.0
-  static constexpr std::uint32_t addresses = 1U << 17;
-
-  static bool is_ours(std::uint32_t address) { return address - first_address < addresses; }
+  static constexpr std::uint32_t first_address = wire::first_name_address;
+  static constexpr std::uint32_t addresses = wire::name_addresses;
 
   // In host byte order. The same for the same name while the table knows it.
   std::uint32_t address_of(std::string_view name);

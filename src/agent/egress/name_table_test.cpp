@@ -12,7 +12,7 @@ TEST(NameTable, Name_HasOneAddressOfTheRangeAndTheAddressMeansTheName) {
   EXPECT_EQ(one, 0xC612'0001u);
   EXPECT_NE(one, other);
   EXPECT_EQ(names.address_of("one.test"), one);
-  EXPECT_TRUE(NameTable::is_ours(one));
+  EXPECT_TRUE(wire::means_a_name(one));
   EXPECT_EQ(names.name_of(one), "one.test");
   EXPECT_EQ(names.name_of(other), "other.test");
 }
@@ -20,9 +20,9 @@ TEST(NameTable, Name_HasOneAddressOfTheRangeAndTheAddressMeansTheName) {
 TEST(NameTable, AddressThatMeansNoName_IsUnknown) {
   NameTable names;
   EXPECT_EQ(names.name_of(0xC612'0001), std::nullopt);
-  EXPECT_FALSE(NameTable::is_ours(0xC611'FFFF));
-  EXPECT_TRUE(NameTable::is_ours(0xC613'FFFF));
-  EXPECT_FALSE(NameTable::is_ours(0xC614'0000));
+  EXPECT_FALSE(wire::means_a_name(0xC611'FFFF));
+  EXPECT_TRUE(wire::means_a_name(0xC613'FFFF));
+  EXPECT_FALSE(wire::means_a_name(0xC614'0000));
 }
 
 TEST(NameTable, NameTooMany_ReplacesTheOneThatWasNotUsedForLongest) {
@@ -43,7 +43,7 @@ TEST(NameTable, AnyNumberOfNames_StaysInTheRangeAndIsUnambiguous) {
   for (std::uint32_t i = 0; i < 3 * NameTable::addresses / 2; ++i) {
     const std::string name = std::to_string(i) + ".test";
     const auto address = names.address_of(name);
-    ASSERT_TRUE(NameTable::is_ours(address));
+    ASSERT_TRUE(wire::means_a_name(address));
     ASSERT_NE(address, kept);
     ASSERT_EQ(names.name_of(address), name);
     ASSERT_EQ(names.name_of(kept), "kept.test");

@@ -1,5 +1,6 @@
 #include "backend/oci/oci_enclosure.hpp"
 
+#include "backend/oci/network/inside_listeners.hpp"
 #include "backend/oci/root/volumes.hpp"
 #include "backend/oci/uncancelled.hpp"
 #include "core/fault_point.hpp"
@@ -30,6 +31,17 @@ class OciEnclosure final : public Enclosure {
   }
   Channel& channel() override { return channel_; }
   bool has_transparent_egress() const override { return record_.redirects; }
+
+  // gVisor has a network of its own, which is not the kernel's.
+  bool can_listen_inside() const override { return kernel() == Kernel::shared; }
+  Task<Result<InsideListeners>> listen_inside(std::uint16_t proxy_port, bool redirected) override {
+    if (destroyed_) co_return fail(gone());
+    auto work = [first = record_.first, proxy_port, redirected]() -> Result<InsideListeners> {
+      return listen_in_network_of(first, proxy_port, redirected);
+    };
+    auto listeners = co_await run_blocking_to_the_end(pool_, std::move(work));
+    co_return listeners;
+  }
 
   std::map<std::string, std::string> environment() const override { return record_.gpus.env; }
 

@@ -128,8 +128,12 @@ Status in_network_of(pid_t process, const std::function<Status()>& work) {
   const std::string path = "/proc/" + std::to_string(process) + "/ns/net";
   const UniqueFd network(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!network) return fail_errno("open " + path);
+  return in_network(network.get(), work);
+}
+
+Status in_network(int network, const std::function<Status()>& work) {
   return on_a_thread([&]() -> Status {
-    if (::setns(network.get(), CLONE_NEWNET) != 0) return fail_errno("enter the sandbox's network");
+    if (::setns(network, CLONE_NEWNET) != 0) return fail_errno("enter the sandbox's network");
     return work();
   });
 }

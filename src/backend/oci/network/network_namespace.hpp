@@ -13,6 +13,8 @@ namespace cloche::oci {
 // Calls `work` on a thread of its own in the namespace, and waits for it. The namespace of the caller does not change;
 // programs that `work` starts are in the other one.
 Status in_network_of(pid_t process, const std::function<Status()>& work);
+// The same in a namespace that is open.
+Status in_network(int network, const std::function<Status()>& work);
 // The same in a new namespace whose loopback is up, and which is gone afterwards.
 Status in_new_network(const std::function<Status()>& work);
 
