@@ -101,6 +101,11 @@ class SocketStream final : public Stream {
     return ::poll(&watched, 1, 0) == 0;
   }
 
+  asio::ip::tcp::socket* bare_socket(Direction) override {
+    if constexpr (std::is_same_v<Socket, asio::ip::tcp::socket>) return socket_.is_open() ? &socket_ : nullptr;
+    return nullptr;
+  }
+
  private:
   Socket socket_;
 };

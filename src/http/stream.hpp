@@ -1,6 +1,7 @@
 // Stream: a connected byte stream over whatever transport, with a deadline on every step.
 #pragma once
 
+#include <boost/asio/ip/tcp.hpp>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -29,6 +30,14 @@ class Stream {
 
   // True while nothing has arrived, not even the other side's end: what a connection must be like to be used again.
   virtual bool is_quiet() = 0;
+
+  enum class Direction { reading, writing };
+  // For those who move bytes within the kernel: the socket, if the bytes of this direction are those of the socket, and
+  // none of them is held back here. nullptr: there is none, or not yet. The stream keeps it, so ask again after each
+  // wait, and call moved() for what was done with it.
+  virtual asio::ip::tcp::socket* bare_socket(Direction) { return nullptr; }
+  // So many bytes were read from the socket, and so many are about to be written to it. After an error they may not be.
+  virtual Status moved(std::size_t /*read*/, std::size_t /*written*/) { return {}; }
 };
 
 // Connects, including the TLS handshake. `unavailable` if the server does not respond, `permission_denied` if access is

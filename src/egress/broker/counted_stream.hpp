@@ -21,6 +21,8 @@ class CountedStream final : public http::Stream {
   Task<> end_writing(Deadline deadline) override { return stream_->end_writing(deadline); }
   void close() override { stream_->close(); }
   bool is_quiet() override { return stream_->is_quiet(); }
+  asio::ip::tcp::socket* bare_socket(Direction direction) override { return stream_->bare_socket(direction); }
+  Status moved(std::size_t read, std::size_t written) override { return count(written, read); }
 
  private:
   Status count(std::uint64_t up, std::uint64_t down);

@@ -34,9 +34,12 @@ class FakeMeter final : public Meter {
   bool throws_at_bytes = false;
 };
 
-class EgressMeter : public Brokered {
+class EgressMeter : public Brokered, public ::testing::WithParamInterface<Between> {
  protected:
-  EgressMeter() { sandbox_.meter = meter_; }
+  EgressMeter() {
+    sandbox_.meter = meter_;
+    between_ = GetParam();
+  }
   std::string request_for(const ScriptedTcpServer& server) {
     const std::string host = "server.test:" + std::to_string(server.port());
     return "GET http://" + host + "/ HTTP/1.1\r\nHost: " + host + "\r\n\r\n";
@@ -48,7 +51,7 @@ class EgressMeter : public Brokered {
   std::shared_ptr<FakeMeter> meter_ = std::make_shared<FakeMeter>();
 };
 
-TEST_F(EgressMeter, ConnectionBeyondTheQuota_Is429) {
+TEST_P(EgressMeter, ConnectionBeyondTheQuota_Is429) {
   meter_->most_open = 1;
   run([this]() -> Task<> {
     auto& server = serve_http("x");
@@ -65,7 +68,7 @@ TEST_F(EgressMeter, ConnectionBeyondTheQuota_Is429) {
   EXPECT_EQ(meter_->open, 0);
 }
 
-TEST_F(EgressMeter, RefusedDestination_IsNotCounted) {
+TEST_P(EgressMeter, RefusedDestination_IsNotCounted) {
   run([this]() -> Task<> {
     const auto response = co_await ask("CONNECT other.test:443 HTTP/1.1\r\nHost: other.test\r\n\r\n");
     EXPECT_EQ(response.status, 403u);
@@ -73,7 +76,7 @@ TEST_F(EgressMeter, RefusedDestination_IsNotCounted) {
   });
 }
 
-TEST_F(EgressMeter, RequestBeyondTheQuota_Is429AndTheNextIsServed) {
+TEST_P(EgressMeter, RequestBeyondTheQuota_Is429AndTheNextIsServed) {
   meter_->most_requests = 1;
   run([this]() -> Task<> {
     auto& server = serve_http("x");
@@ -88,7 +91,7 @@ TEST_F(EgressMeter, RequestBeyondTheQuota_Is429AndTheNextIsServed) {
   });
 }
 
-TEST_F(EgressMeter, BytesBeyondTheQuota_EndTheTunnel) {
+TEST_P(EgressMeter, BytesBeyondTheQuota_EndTheTunnel) {
   meter_->most_bytes = 100;
   run([this]() -> Task<> {
     auto& server = serve([](Guest& guest) -> Task<> {
@@ -104,7 +107,7 @@ TEST_F(EgressMeter, BytesBeyondTheQuota_EndTheTunnel) {
   });
 }
 
-TEST_F(EgressMeter, MeterThatThrows_EndsOneConnectionAndNothingElse) {
+TEST_P(EgressMeter, MeterThatThrows_EndsOneConnectionAndNothingElse) {
   run([this]() -> Task<> {
     auto& server = serve_http("x");
     meter_->throws = true;
@@ -127,6 +130,9 @@ TEST_F(EgressMeter, MeterThatThrows_EndsOneConnectionAndNothingElse) {
     EXPECT_EQ((co_await ask(request_for(server))).status, 200u);
   });
 }
+
+INSTANTIATE_TEST_SUITE_P(Over, EgressMeter, ::testing::Values(Between::memory, Between::sockets),
+                         [](const auto& test) { return test.param == Between::memory ? "Memory" : "Sockets"; });
 
 }  // namespace
 }  // namespace cloche::egress::testing

@@ -24,6 +24,11 @@ class PrefixedStream final : public http::Stream {
   Task<> end_writing(Deadline deadline) override { return stream_->end_writing(deadline); }
   void close() override { stream_->close(); }
   bool is_quiet() override { return prefix_.empty() && stream_->is_quiet(); }
+  asio::ip::tcp::socket* bare_socket(Direction direction) override {
+    const bool holds_back = direction == Direction::reading && !prefix_.empty();
+    return holds_back ? nullptr : stream_->bare_socket(direction);
+  }
+  Status moved(std::size_t read, std::size_t written) override { return stream_->moved(read, written); }
 
  private:
   Task<Result<std::size_t>> take_prefix(std::span<char> into) {

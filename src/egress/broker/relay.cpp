@@ -1,5 +1,6 @@
 #include "egress/broker/relay.hpp"
 
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/system/system_error.hpp>
 
@@ -14,6 +15,21 @@ constexpr std::size_t smallest_buffer = std::size_t{4} << 10;
 constexpr std::size_t largest_buffer = std::size_t{64} << 10;
 // Written at a time: a slow reader that takes so much is not idle.
 constexpr std::size_t written_piece = std::size_t{64} << 10;
+
+using Direction = http::Stream::Direction;
+using Socket = asio::ip::tcp::socket;
+
+Error closed_while_moving() { return {ErrorCode::cancelled, "the connection was closed"}; }
+
+// Or until it is closed: the caller looks again.
+Task<> until_ready(Socket& socket, Socket::wait_type what) {
+  boost::system::error_code ignored;
+  co_await socket.async_wait(what, asio::redirect_error(asio::use_awaitable, ignored));
+  const auto state = co_await asio::this_coro::cancellation_state;
+  if (state.cancelled() != asio::cancellation_type::none) {
+    throw boost::system::system_error(asio::error::operation_aborted);
+  }
+}
 
 // Suspends until then. True: it was cancelled before. An exception would cost more than a small request.
 Task<bool> cancelled_before(Deadline::Clock::time_point then) {
@@ -52,13 +68,25 @@ class BothWays {
 
   Task<Status> down() { return pass(server_, program_); }
 
+  enum class Ended { yes, no_longer_copied };
+
   // Returns when both directions have ended, or with an error.
   Task<Status> pass(http::Stream& from, http::Stream& to) {
+    CLOCHE_CO_TRY(const Ended copied, co_await copy(from, to));
+    if (copied == Ended::no_longer_copied) CLOCHE_CO_CHECK(co_await move(from, to));
+    co_await to.end_writing(Deadline::after(options_.idle));
+    if (++ended_ < 2) co_await cancelled_before(Deadline::Clock::time_point::max());
+    co_return Status{};
+  }
+
+  // Until the end, or until the bytes can stay in the kernel.
+  Task<Result<Ended>> copy(http::Stream& from, http::Stream& to) {
     std::string buffer(smallest_buffer, '\0');
     for (;;) {
+      if (can_move(from, to)) co_return Ended::no_longer_copied;
       CLOCHE_CO_TRY(const std::size_t count, co_await from.read_some(buffer, Deadline::never()));
       touch();
-      if (count == 0) break;
+      if (count == 0) co_return Ended::yes;
       for (std::string_view rest(buffer.data(), count); !rest.empty();) {
         const std::string_view piece = rest.substr(0, written_piece);
         CLOCHE_CO_CHECK(co_await to.write_all(piece, Deadline::never()));
@@ -71,9 +99,48 @@ class BothWays {
         buffer = std::string(smallest_buffer, '\0');  // the other side may pause now
       }
     }
-    co_await to.end_writing(Deadline::after(options_.idle));
-    if (++ended_ < 2) co_await cancelled_before(Deadline::Clock::time_point::max());
-    co_return Status{};
+  }
+
+  bool can_move(http::Stream& from, http::Stream& to) const {
+    return options_.pipes && from.bare_socket(Direction::reading) != nullptr &&
+           to.bare_socket(Direction::writing) != nullptr;
+  }
+
+  // Until the end.
+  Task<Status> move(http::Stream& from, http::Stream& to) {
+    const auto executor = co_await asio::this_coro::executor;
+    boost::system::error_code ignored;
+    from.bare_socket(Direction::reading)->non_blocking(true, ignored);
+    to.bare_socket(Direction::writing)->non_blocking(true, ignored);
+    KernelPipe pipe(options_.pipes);
+    for (;;) {
+      Socket* const source = from.bare_socket(Direction::reading);
+      if (source == nullptr) co_return fail(closed_while_moving());
+      auto filled = pipe.fill(source->native_handle());
+      // A program that resets the connection has ended it.
+      if (!filled && &from == &program_) co_return Status{};
+      if (!filled) co_return fail(std::move(filled).error());
+      if (*filled == KernelPipe::Step::at_end) co_return Status{};
+      if (*filled == KernelPipe::Step::must_wait) {
+        co_await until_ready(*source, Socket::wait_read);
+        continue;
+      }
+      touch();
+      CLOCHE_CO_CHECK(from.moved(pipe.held(), 0));
+      CLOCHE_CO_CHECK(to.moved(0, pipe.held()));
+      while (pipe.held() > 0) {
+        Socket* const target = to.bare_socket(Direction::writing);
+        if (target == nullptr) co_return fail(closed_while_moving());
+        auto drained = pipe.drain(target->native_handle());
+        // The program is gone; what it has sent still goes to the server.
+        if (!drained && &to == &program_) co_return Status{};
+        if (!drained) co_return fail(std::move(drained).error());
+        if (*drained == KernelPipe::Step::must_wait) co_await until_ready(*target, Socket::wait_write);
+        touch();
+      }
+      // One step at a time: other work of this thread gets its turn.
+      co_await asio::post(executor, asio::use_awaitable);
+    }
   }
 
   Task<> watch() {

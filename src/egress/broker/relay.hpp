@@ -1,11 +1,12 @@
 // Relay: bytes both ways between a program and a server. The end of one side is passed on to the other, which may still
-// send.
+// send. Between two sockets of this process the bytes stay in the kernel.
 #pragma once
 
 #include <functional>
 #include <string>
 
 #include "core/async/task.hpp"
+#include "egress/broker/kernel_pipe.hpp"
 #include "http/stream.hpp"
 
 namespace cloche::egress {
@@ -15,6 +16,7 @@ struct RelayOptions {
   // Reads the program's first bytes, which are passed on when it returns; what the server sends is passed on meanwhile.
   // Its error ends the relay.
   std::function<Task<Result<std::string>>()> first_bytes;
+  std::shared_ptr<KernelPipes> pipes;  // none: all bytes are copied
 };
 
 // Until both sides have ended. `timeout` if nothing was transferred for too long; else the error of a stream. After an

@@ -19,6 +19,7 @@ class SandboxStream final : public http::Stream {
   // Without end_writing() before, the program sees a reset.
   void close() override;
   bool is_quiet() override { return connection_ && !connection_->has_unread(); }
+  asio::ip::tcp::socket* bare_socket(Direction) override { return connection_ ? connection_->socket() : nullptr; }
 
  private:
   std::shared_ptr<TcpConnection> connection_;  // shared with steps that are pending when it is closed

@@ -11,6 +11,7 @@
 #include "core/async/event.hpp"
 #include "core/async/task_group.hpp"
 #include "egress/broker/broker.hpp"
+#include "egress/broker/kernel_pipe.hpp"
 #include "http/server/server.hpp"
 
 namespace cloche::egress {
@@ -25,6 +26,7 @@ struct BrokerState {
   BrokerOptions options;
   std::shared_ptr<Resolver> resolver;
   std::shared_ptr<Totals> totals = std::make_shared<Totals>();
+  std::shared_ptr<KernelPipes> pipes = std::make_shared<KernelPipes>();
   http::Server server;  // without a listener: reads requests of programs
 };
 

@@ -121,6 +121,7 @@ class Tunnel {
     std::optional<Refusal> refusal;
     RelayOptions options;
     options.idle = live_.sandbox.broker->options.idle;
+    options.pipes = live_.sandbox.broker->pipes;
     options.first_bytes = [this, &program, &refusal]() -> Task<Result<std::string>> {
       auto first = co_await read_first_bytes(live_, *program, FirstBytes::any);
       if (first) co_return std::move(*first);

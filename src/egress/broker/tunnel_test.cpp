@@ -6,8 +6,9 @@
 namespace cloche::egress::testing {
 namespace {
 
-class EgressTunnel : public Brokered {
+class EgressTunnel : public Brokered, public ::testing::WithParamInterface<Between> {
  protected:
+  EgressTunnel() { between_ = GetParam(); }
   static std::string connect_to(const std::string& authority) {
     return "CONNECT " + authority + " HTTP/1.1\r\nHost: " + authority + "\r\n\r\n";
   }
@@ -51,7 +52,7 @@ class EgressTunnel : public Brokered {
   }
 };
 
-TEST_F(EgressTunnel, Connect_RelaysBothWaysAndEachEndByItself) {
+TEST_P(EgressTunnel, Connect_RelaysBothWaysAndEachEndByItself) {
   run([this]() -> Task<> {
     auto& server = serve_echo();
     const auto program = co_await tunnel(place(server));
@@ -70,7 +71,7 @@ TEST_F(EgressTunnel, Connect_RelaysBothWaysAndEachEndByItself) {
   });
 }
 
-TEST_F(EgressTunnel, ServerThatEndsFirst_StillReadsTheProgram) {
+TEST_P(EgressTunnel, ServerThatEndsFirst_StillReadsTheProgram) {
   run([this]() -> Task<> {
     std::string received;
     Event changed(io_.get_executor());
@@ -90,7 +91,7 @@ TEST_F(EgressTunnel, ServerThatEndsFirst_StillReadsTheProgram) {
   });
 }
 
-TEST_F(EgressTunnel, BytesSentWithTheConnect_AreTheFirstOfTheTunnel) {
+TEST_P(EgressTunnel, BytesSentWithTheConnect_AreTheFirstOfTheTunnel) {
   run([this]() -> Task<> {
     auto& server = serve_echo();
     const auto program = connect();
@@ -102,7 +103,7 @@ TEST_F(EgressTunnel, BytesSentWithTheConnect_AreTheFirstOfTheTunnel) {
   });
 }
 
-TEST_F(EgressTunnel, MuchInBothDirections_ArrivesWhole) {
+TEST_P(EgressTunnel, MuchInBothDirections_ArrivesWhole) {
   run([this]() -> Task<> {
     auto& server = serve_echo();
     const auto program = co_await tunnel(place(server));
@@ -123,7 +124,7 @@ TEST_F(EgressTunnel, MuchInBothDirections_ArrivesWhole) {
   });
 }
 
-TEST_F(EgressTunnel, ConnectThatTheRulesRefuse_Is403WithTheReason) {
+TEST_P(EgressTunnel, ConnectThatTheRulesRefuse_Is403WithTheReason) {
   sandbox_.policy.deny.push_back(rule("server.test:1-1024"));
   run([this]() -> Task<> {
     struct Case {
@@ -145,7 +146,7 @@ TEST_F(EgressTunnel, ConnectThatTheRulesRefuse_Is403WithTheReason) {
   });
 }
 
-TEST_F(EgressTunnel, ConnectWithABody_Is400) {
+TEST_P(EgressTunnel, ConnectWithABody_Is400) {
   run([this]() -> Task<> {
     auto& server = serve_echo();
     const std::string authority = place(server);
@@ -156,7 +157,7 @@ TEST_F(EgressTunnel, ConnectWithABody_Is400) {
   });
 }
 
-TEST_F(EgressTunnel, AddressesOfTheServiceItself_CannotBeReached) {
+TEST_P(EgressTunnel, AddressesOfTheServiceItself_CannotBeReached) {
   run([this]() -> Task<> {
     auto& service = serve_http("the service");
     auto& everywhere = serve_http("the service, too");
@@ -173,7 +174,7 @@ TEST_F(EgressTunnel, AddressesOfTheServiceItself_CannotBeReached) {
   });
 }
 
-TEST_F(EgressTunnel, ServerNameOfTls_MustBeTheHost) {
+TEST_P(EgressTunnel, ServerNameOfTls_MustBeTheHost) {
   run([this]() -> Task<> {
     auto& server = serve_echo();
     const std::string right = client_hello("Server.TEST");
@@ -196,7 +197,7 @@ TEST_F(EgressTunnel, ServerNameOfTls_MustBeTheHost) {
   });
 }
 
-TEST_F(EgressTunnel, TlsThatCannotBeRead_IsRefused) {
+TEST_P(EgressTunnel, TlsThatCannotBeRead_IsRefused) {
   run([this]() -> Task<> {
     auto& server = serve_echo();
     const auto program = co_await tunnel(place(server));
@@ -206,7 +207,7 @@ TEST_F(EgressTunnel, TlsThatCannotBeRead_IsRefused) {
   });
 }
 
-TEST_F(EgressTunnel, HelloThatDoesNotArrive_EndsTheTunnel) {
+TEST_P(EgressTunnel, HelloThatDoesNotArrive_EndsTheTunnel) {
   options_.head = std::chrono::milliseconds(50);
   run([this]() -> Task<> {
     auto& server = serve_echo();
@@ -231,7 +232,7 @@ TEST(EgressServerName, NamedDestination_AcceptsItsNameOnly) {
   EXPECT_FALSE(check_server_name(policy, address, "not a name"));
 }
 
-TEST_F(EgressTunnel, ServerThatSpeaksFirst_IsHeard) {
+TEST_P(EgressTunnel, ServerThatSpeaksFirst_IsHeard) {
   run([this]() -> Task<> {
     auto& server = serve([](Guest& guest) -> Task<> {
       co_await guest.send("SSH-2.0-test\r\n");
@@ -245,7 +246,7 @@ TEST_F(EgressTunnel, ServerThatSpeaksFirst_IsHeard) {
   });
 }
 
-TEST_F(EgressTunnel, ServerThatResets_EndsTheTunnel) {
+TEST_P(EgressTunnel, ServerThatResets_EndsTheTunnel) {
   run([this]() -> Task<> {
     auto& server = serve([](Guest& guest) -> Task<> {
       co_await guest.receive();
@@ -258,7 +259,7 @@ TEST_F(EgressTunnel, ServerThatResets_EndsTheTunnel) {
   });
 }
 
-TEST_F(EgressTunnel, NothingTransferred_EndsAfterTheIdleTime) {
+TEST_P(EgressTunnel, NothingTransferred_EndsAfterTheIdleTime) {
   options_.idle = std::chrono::milliseconds(50);
   run([this]() -> Task<> {
     auto& server = serve([](Guest& guest) -> Task<> { co_await guest.rest(); });
@@ -268,7 +269,7 @@ TEST_F(EgressTunnel, NothingTransferred_EndsAfterTheIdleTime) {
   });
 }
 
-TEST_F(EgressTunnel, SecretWithoutAnInterceptor_IsRefused) {
+TEST_P(EgressTunnel, SecretWithoutAnInterceptor_IsRefused) {
   Rule secret = rule("server.test:1-65535");
   secret.secret = SecretUse{.secret = "key", .name = "Authorization"};
   sandbox_.policy.allow.insert(sandbox_.policy.allow.begin(), secret);
@@ -304,7 +305,7 @@ class RecordingInterceptor final : public Interceptor {
   std::string first;
 };
 
-TEST_F(EgressTunnel, SecretWithAnInterceptor_IsHandedOver) {
+TEST_P(EgressTunnel, SecretWithAnInterceptor_IsHandedOver) {
   Rule secret = rule("server.test:1-65535");
   secret.secret = SecretUse{.secret = "key", .name = "Authorization"};
   secret.methods = {"GET"};
@@ -334,7 +335,7 @@ TEST_F(EgressTunnel, SecretWithAnInterceptor_IsHandedOver) {
   });
 }
 
-TEST_F(EgressTunnel, Socks_ConnectsByNameAndAddress) {
+TEST_P(EgressTunnel, Socks_ConnectsByNameAndAddress) {
   run([this]() -> Task<> {
     auto& server = serve_echo();
     const auto program = connect();
@@ -351,7 +352,7 @@ TEST_F(EgressTunnel, Socks_ConnectsByNameAndAddress) {
   });
 }
 
-TEST_F(EgressTunnel, SocksThatIsNotAllowed_GetsItsCode) {
+TEST_P(EgressTunnel, SocksThatIsNotAllowed_GetsItsCode) {
   run([this]() -> Task<> {
     struct Case {
       std::string request;
@@ -380,7 +381,7 @@ TEST_F(EgressTunnel, SocksThatIsNotAllowed_GetsItsCode) {
   });
 }
 
-TEST_F(EgressTunnel, Transparent_IsRelayedOrClosed) {
+TEST_P(EgressTunnel, Transparent_IsRelayedOrClosed) {
   run([this]() -> Task<> {
     auto& server = serve_echo();
     Destination meant{.name = "server.test", .address = std::nullopt, .port = server.port()};
@@ -395,7 +396,7 @@ TEST_F(EgressTunnel, Transparent_IsRelayedOrClosed) {
   });
 }
 
-TEST_F(EgressTunnel, Port80_IsReadAsHttp) {
+TEST_P(EgressTunnel, Port80_IsReadAsHttp) {
   sandbox_.policy = allow({"server.test", "127.0.0.0/8"});
   sandbox_.policy.allow[0].methods = {"GET"};
   run([this]() -> Task<> {
@@ -430,7 +431,7 @@ TEST_F(EgressTunnel, Port80_IsReadAsHttp) {
   });
 }
 
-TEST_F(EgressTunnel, PolicyThatChanges_EndsWhatItRefuses) {
+TEST_P(EgressTunnel, PolicyThatChanges_EndsWhatItRefuses) {
   run([this]() -> Task<> {
     auto& server = serve_echo();
     const auto kept = co_await tunnel(place(server, "127.0.0.1"));
@@ -454,7 +455,7 @@ TEST_F(EgressTunnel, PolicyThatChanges_EndsWhatItRefuses) {
   });
 }
 
-TEST_F(EgressTunnel, Close_EndsEveryConnection) {
+TEST_P(EgressTunnel, Close_EndsEveryConnection) {
   run([this]() -> Task<> {
     auto& server = serve_echo();
     std::vector<std::unique_ptr<Program>> programs;
@@ -473,7 +474,7 @@ TEST_F(EgressTunnel, Close_EndsEveryConnection) {
   });
 }
 
-TEST_F(EgressTunnel, FiveHundredConnections_AreCarriedAndOneMoreIsNot) {
+TEST_P(EgressTunnel, FiveHundredConnections_AreCarriedAndOneMoreIsNot) {
   options_.connections = 500;
   run([this]() -> Task<> {
     auto& server = serve_echo();
@@ -488,6 +489,9 @@ TEST_F(EgressTunnel, FiveHundredConnections_AreCarriedAndOneMoreIsNot) {
     for (const auto& program : programs) EXPECT_EQ(co_await program->receive_exactly(1), "x");
   });
 }
+
+INSTANTIATE_TEST_SUITE_P(Over, EgressTunnel, ::testing::Values(Between::memory, Between::sockets),
+                         [](const auto& test) { return test.param == Between::memory ? "Memory" : "Sockets"; });
 
 }  // namespace
 }  // namespace cloche::egress::testing

@@ -2,8 +2,10 @@
 
 #include <boost/asio.hpp>
 
+#include "egress/broker/sandbox_stream.hpp"
 #include "http/response_reader.hpp"
 #include "http/testing/scripted_server.hpp"
+#include "sandbox/testing/connected_sockets.hpp"
 
 namespace cloche::egress::testing {
 
@@ -89,11 +91,6 @@ Task<http::Response> Program::read_answer(bool has_body) {
   http::Response response = reader.head();
   response.body = std::move(body);
   co_return response;
-}
-
-void Program::end_writing() {
-  stream_->out()->ended = true;
-  stream_->out()->changed.notify();
 }
 
 Task<> Guest::send(std::string bytes) {
@@ -187,10 +184,31 @@ void Brokered::run(const std::function<Task<>()>& body) {
 }
 
 std::unique_ptr<Program> Brokered::connect(std::optional<Destination> meant) {
-  auto [ours, theirs] = MemoryStream::make_pair(io_.get_executor(), 256 << 10);
-  auto stream = std::make_shared<std::unique_ptr<http::Stream>>(std::move(theirs));
+  std::shared_ptr<std::unique_ptr<http::Stream>> stream;
+  std::unique_ptr<Program> program;
+  if (between_ == Between::sockets) {
+    program = connect_by_socket(stream);
+  } else {
+    auto [ours, theirs] = MemoryStream::make_pair(io_.get_executor(), 256 << 10);
+    stream = std::make_shared<std::unique_ptr<http::Stream>>(std::move(theirs));
+    std::function<void()> end = [lane = ours->out()] {
+      lane->ended = true;
+      lane->changed.notify();
+    };
+    program = std::make_unique<Program>(std::move(ours), std::move(end));
+  }
   programs_->spawn("program", [this, stream, meant] { return egress_->serve(std::move(*stream), meant); });
-  return std::make_unique<Program>(std::move(ours));
+  return program;
+}
+
+std::unique_ptr<Program> Brokered::connect_by_socket(std::shared_ptr<std::unique_ptr<http::Stream>>& broker_side) {
+  if (!sockets_) sockets_ = std::make_shared<SocketConnections>(std::make_shared<FrozenTime>());
+  auto [ours, theirs] = connected_sockets(io_.get_executor());
+  broker_side = std::make_shared<std::unique_ptr<http::Stream>>(
+      std::make_unique<SandboxStream>(sockets_->add(std::move(theirs))));
+  auto connection = sockets_->add(std::move(ours));
+  std::function<void()> end = [raw = connection.get()] { raw->finish(); };
+  return std::make_unique<Program>(std::make_unique<SandboxStream>(std::move(connection)), std::move(end));
 }
 
 Task<http::Response> Brokered::ask(std::string request) {

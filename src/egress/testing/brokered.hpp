@@ -15,6 +15,7 @@
 #include "egress/broker/broker.hpp"
 #include "egress/testing/memory_stream.hpp"
 #include "http/message.hpp"
+#include "sandbox/socket_connection.hpp"
 
 namespace cloche::egress::testing {
 
@@ -36,7 +37,8 @@ class FakeResolver final : public Resolver {
 // The program's end of a connection.
 class Program {
  public:
-  explicit Program(std::unique_ptr<MemoryStream> stream) : stream_(std::move(stream)) {}
+  Program(std::unique_ptr<http::Stream> stream, std::function<void()> end)
+      : stream_(std::move(stream)), end_(std::move(end)) {}
 
   Task<> send(std::string bytes);
   // The next response; status 0 when the connection ended before it.
@@ -47,13 +49,14 @@ class Program {
   Task<std::string> receive();
   Task<std::string> receive_exactly(std::size_t size);
   Task<std::string> rest();
-  void end_writing();
+  void end_writing() { end_(); }
   void close() { stream_->close(); }
 
  private:
   Task<http::Response> read_answer(bool has_body);
 
-  std::unique_ptr<MemoryStream> stream_;
+  std::unique_ptr<http::Stream> stream_;
+  std::function<void()> end_;
   std::string unread_;
 };
 
@@ -95,6 +98,12 @@ class ScriptedTcpServer {
   TaskGroup tasks_;
 };
 
+// What is between programs and the broker.
+enum class Between {
+  memory,
+  sockets,  // of this process, as where it accepts connections itself
+};
+
 class Brokered : public ::testing::Test {
  protected:
   // `server.test` is the loopback, and everything there is allowed.
@@ -126,10 +135,14 @@ class Brokered : public ::testing::Test {
   std::optional<Broker> broker_;
   std::shared_ptr<SandboxEgress> egress_;
   std::vector<std::string> heads_;
+  Between between_ = Between::memory;
 
  private:
+  std::unique_ptr<Program> connect_by_socket(std::shared_ptr<std::unique_ptr<http::Stream>>& broker_side);
+
   std::uint64_t taken_ = 0;
   std::vector<std::unique_ptr<ScriptedTcpServer>> servers_;
+  std::shared_ptr<SocketConnections> sockets_;
   std::optional<TaskGroup> programs_;
 };
 

@@ -37,4 +37,10 @@ Task<Status> ClientStream::write(std::string_view bytes, Deadline deadline) {
   co_return Status{};
 }
 
+Status ClientStream::moved(std::size_t read, std::size_t written) {
+  inflow_.moved(read);
+  bytes_out_ += written;
+  return stream_->moved(read, written);
+}
+
 }  // namespace cloche::http

@@ -29,6 +29,13 @@ class ClientStream {
   bool broken() const { return broken_; }
   std::uint64_t bytes_out() const { return bytes_out_; }
 
+  // See Stream. Of a connection that was handed over; to read from it once nothing is left that was read ahead.
+  asio::ip::tcp::socket* bare_socket(Stream::Direction direction) {
+    const bool is_bare = direction == Stream::Direction::reading ? inflow_.is_bare() : inflow_.is_handed_over();
+    return is_bare ? stream_->bare_socket(direction) : nullptr;
+  }
+  Status moved(std::size_t read, std::size_t written);
+
   void close() { stream_->close(); }
 
  private:

@@ -26,4 +26,6 @@ Task<Status> UpgradedStream::write_all(std::string_view bytes, Deadline deadline
   return client_stream_.write(bytes, deadline);
 }
 
+Status UpgradedStream::moved(std::size_t read, std::size_t written) { return client_stream_.moved(read, written); }
+
 }  // namespace cloche::http

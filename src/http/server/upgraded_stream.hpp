@@ -14,6 +14,8 @@ class UpgradedStream final : public Stream {
   Task<> end_writing(Deadline deadline) override { return client_stream_.end_writing(deadline); }
   void close() override { client_stream_.close(); }
   bool is_quiet() override { return client_stream_.inflow().bytes().empty() && !client_stream_.inflow().ended(); }
+  asio::ip::tcp::socket* bare_socket(Direction direction) override { return client_stream_.bare_socket(direction); }
+  Status moved(std::size_t read, std::size_t written) override;
 
  private:
   ClientStream& client_stream_;

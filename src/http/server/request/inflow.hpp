@@ -30,6 +30,11 @@ class Inflow {
   // Of a stream that was handed over. A step that is cancelled may take bytes with it.
   Task<Result<std::size_t>> read(std::span<char> into, Deadline deadline);
 
+  // Of a stream that was handed over: nothing was read ahead of the reader, and nothing will be.
+  bool is_bare() const { return handed_over_ && !is_pumped_ && !ended_ && bytes().empty(); }
+  // Another one has read so much of it.
+  void moved(std::size_t count) { total_ += count; }
+
   std::string_view bytes() const { return std::string_view(buffer_).substr(used_); }
   void consume(std::size_t count);
   // How much is read ahead of those who use it.
