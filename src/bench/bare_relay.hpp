@@ -1,5 +1,6 @@
-// BareRelay: the hops of a connection through the broker without any of its work: a socket, a pipe, a socket, and
-// between them nothing but copies. No relay that copies bytes can be faster on the same machine.
+// BareRelay: the hops of a connection that an agent accepts, without any work of agent and broker: a socket, a pipe, a
+// socket, and between them nothing but copies. No relay that copies bytes over these hops can be faster on the same
+// machine.
 #pragma once
 
 #include <cstdint>

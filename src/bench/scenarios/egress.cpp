@@ -26,7 +26,7 @@ constexpr int connections_each = 10;
 
 const std::string directly = "directly, on the host";
 const std::string through = "through the broker";
-const std::string bare_hops = "through bare copies with the same hops";
+const std::string bare_hops = "through bare copies with the hops of an agent";
 const std::string with_secret = "through the broker, with a secret";
 
 ServiceSettings settings_for(const Target& target, const EgressOrigin& origin, int sessions) {
@@ -209,8 +209,10 @@ Result<Section> measure_egress(Surroundings& surroundings) {
   section.method =
       "A Python client makes small HTTPS requests to a server of the host, over new connections (with the TLS "
       "handshake) and over one that it keeps, and transfers bytes over one connection without TLS. It runs on the host "
-      "and in a session, where it uses the proxy. Bare copies are what the hops cost (socket, pipe, socket) in a relay "
-      "that does nothing else. With a secret, the server ends TLS on both sides. All take turns. "
+      "and in a session, where it uses the proxy. Bare copies are what the hops cost where an agent accepts "
+      "connections "
+      "(socket, pipe, socket), in a relay that does nothing else. With a secret, the server ends TLS on both sides. "
+      "All take turns. "
       "Then connections are held in many sessions.";
   const auto target = surroundings.main_target();
   if (!target) return without_main_target(std::move(section));

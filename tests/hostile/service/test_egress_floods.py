@@ -8,7 +8,7 @@ import time
 import egress_world
 import house
 import pytest
-from egress_world import ALLOWED, BROKEN, ENDLESS
+from egress_world import ALLOWED, BROKEN, ENDLESS, runtimes, session_on
 
 MOST = 64  # connections of a sandbox at a time
 # Bodies without end are no error: the program stops reading when it has enough.
@@ -182,6 +182,76 @@ with ThreadPoolExecutor(24) as pool: tell(list(pool.map(one, range(600))).count(
     for session in sessions:
         again = f"tell([http_status('{ALLOWED}', {world.port}) for _ in range(10)])"
         house.eventually(lambda session=session: world.inside(session, again) == [200] * 10, "the places are free again")
+
+
+STREAMS = """
+def stream(number):
+    code, line = tunnel("good.test:%d")
+    line.sendall(b"GET /endless-body HTTP/1.1\\r\\n\\r\\n")
+    return line
+lines = [stream(number) for number in range(%d)]
+open("begun", "w").close()
+room = bytearray(1 << 20)
+total = 0
+while not os.path.exists("enough"):
+    for line in lines: total += line.recv_into(room)
+    if total > 64 << 20: open("much", "w").close()
+"""
+
+
+@runtimes()
+def test_streams_at_full_speed__leave_time_for_others(world, runtime):
+    """tries: four tunnels without end, read as fast as possible. must: every other request is served meanwhile, also
+    through a neighbour's way out; afterwards all ends.
+    """
+    session, neighbour = session_on(world, runtime), world.session()
+    world.begin(session, STREAMS % (world.port, 4))
+    house.eventually(lambda: "much" in world.house.bash(session, "ls")["stdout"], "bytes arrive", seconds=120)
+    slow = []
+    for _ in range(50):
+        begun = time.monotonic()
+        assert world.house.ask("GET", "/healthz").status == 200
+        slow.append(time.monotonic() - begun)
+    assert max(slow) < 10, slow
+    assert world.inside(neighbour, f"tell(http_status('{ALLOWED}', {world.port}))") == 200
+    world.house.bash(session, "touch enough")
+    house.eventually(lambda: world.outcomes(session).count("closed") == 4, "all four ended")
+
+
+@runtimes()
+def test_tunnel_that_is_not_read__costs_no_memory_and_no_time(world, runtime):
+    """tries: tunnels to a host that sends without end, from programs that read nothing, or leave in the middle, with
+    the smallest buffers, and with every end of a connection there is. must: no memory grows, the service is well, and
+    each ends: by the program, or because nothing is transferred.
+    """
+    session = session_on(world, runtime)
+    with world.house.memory_within(64):
+        told = world.inside(session, f"""
+def stream(number):
+    line = connect()
+    line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+    line.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
+    line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1 << 20)
+    line.sendall(b"CONNECT good.test:{world.port} HTTP/1.1\\r\\nHost: good.test:{world.port}\\r\\n\\r\\n")
+    line.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 0)
+    line.sendall(b"GET /endless-body HTTP/1.1\\r\\n\\r\\n")
+    return line
+lines = [stream(number) for number in range(16)]
+time.sleep(0.5)
+for number, line in enumerate(lines[:12]):
+    if number % 4 == 0: line.close()
+    elif number % 4 == 1: line.shutdown(socket.SHUT_RD)
+    elif number % 4 == 2: line.shutdown(socket.SHUT_WR)
+    else:
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        line.close()
+tell(len(lines))
+time.sleep(0.5)
+""")
+        assert told == 16
+        world.house.is_well()
+        ends = ("closed", "failed", "over_quota", "ended")
+        house.eventually(lambda: sum(outcome in ends for outcome in world.outcomes(session)) == 16, "all ended")
 
 
 PROXIES = {

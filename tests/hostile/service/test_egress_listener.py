@@ -183,6 +183,27 @@ open("ended", "wb").write(got or b"closed")
     assert world.outcomes(session)[-1] == "ended" and len(world.allowed.seen) == before + 1
 
 
+@runtimes()
+def test_server_that_is_killed__takes_the_connections_and_listens_again(world, runtime):
+    """tries: a tunnel that outlives its server. must: it is reset with the server; the next server listens in the same
+    session, with the same network.
+    """
+    session = session_on(world, runtime)
+    world.begin(session, f"""
+code, line = tunnel("good.test:{world.port}")
+open("ready", "w").close()
+line.settimeout(None)
+try: got = line.recv(10)
+except OSError as error: got = type(error).__name__.encode()
+open("ended", "wb").write(got or b"closed")
+""")
+    house.eventually(lambda: "ready" in world.house.bash(session, "ls")["stdout"], "the tunnel is open")
+    world.house.kill_and_start_again()
+    ended = house.eventually(lambda: world.house.bash(session, "cat ended 2>/dev/null")["stdout"], "the tunnel ends")
+    assert ended in ("closed", "ConnectionResetError")
+    assert world.inside(session, f"tell(http_status('good.test', {world.port}))") == 200
+
+
 def test_sandbox_without_a_network__has_nothing_that_listens(world):
     """tries: to find a listener where egress is off. must: none; the server itself listens where it always does."""
     session = world.session("none")
