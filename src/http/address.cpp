@@ -1,9 +1,9 @@
-#include "backend/e2b/address.hpp"
+#include "http/address.hpp"
 
 #include <algorithm>
 #include <charconv>
 
-namespace cloche::e2b {
+namespace cloche::http {
 
 namespace {
 
@@ -77,7 +77,7 @@ Result<Address> parse_address(std::string_view url, const std::string& certifica
   if (url.starts_with(local)) {
     const std::string_view path = url.substr(local.size() - 1);
     if (path.starts_with("//") || path.find('\0') != path.npos) return refused(url);
-    address.endpoint = http::UnixEndpoint{std::string(path)};
+    address.endpoint = UnixEndpoint{std::string(path)};
     return address;
   }
   const bool is_secure = url.starts_with(secure);
@@ -90,13 +90,13 @@ Result<Address> parse_address(std::string_view url, const std::string& certifica
   address.prefix = prefix;
   CLOCHE_TRY(HostAndPort place, split(rest.substr(0, slash), url, is_secure ? "443" : "80"));
   if (is_secure) {
-    http::TlsEndpoint endpoint;
+    TlsEndpoint endpoint;
     endpoint.host = std::move(place.host);
     endpoint.port = std::move(place.port);
     endpoint.files.authority = certificates;
     address.endpoint = std::move(endpoint);
   } else {
-    address.endpoint = http::TcpEndpoint{std::move(place.host), std::move(place.port)};
+    address.endpoint = TcpEndpoint{std::move(place.host), std::move(place.port)};
   }
   return address;
 }
@@ -107,4 +107,4 @@ bool is_domain(std::string_view text) {
   return colon == text.size() || is_port(text.substr(colon + 1));
 }
 
-}  // namespace cloche::e2b
+}  // namespace cloche::http

@@ -7,10 +7,10 @@
 #include "core/result.hpp"
 #include "http/endpoint.hpp"
 
-namespace cloche::e2b {
+namespace cloche::http {
 
 struct Address {
-  http::Endpoint endpoint;
+  Endpoint endpoint;
   std::string prefix;  // of all paths; without a slash at its end
 };
 
@@ -21,4 +21,4 @@ Result<Address> parse_address(std::string_view url, const std::string& certifica
 // A host name, with or without a port.
 bool is_domain(std::string_view text);
 
-}  // namespace cloche::e2b
+}  // namespace cloche::http

@@ -100,30 +100,44 @@ Result<asio::ssl::context> tls_context(const TlsFiles& files) {
   boost::system::error_code code;
   context.set_options(
       asio::ssl::context::default_workarounds | asio::ssl::context::no_tlsv1 | asio::ssl::context::no_tlsv1_1, code);
-  const auto failed = [&](const std::string& what) {
-    return fail(ErrorCode::invalid_argument, "TLS: " + what + ": " + code.message());
+  // A text, which may be a key, is not repeated.
+  const auto failed = [&](const std::string& what, const std::string& from) {
+    return fail(ErrorCode::invalid_argument,
+                "TLS: " + what + (is_pem(from) ? "" : " " + from) + ": " + code.message());
   };
-  context.load_verify_file(files.authority, code);
-  if (code) return failed("authority " + files.authority);
+  if (is_pem(files.authority)) {
+    context.add_certificate_authority(asio::buffer(files.authority), code);
+  } else {
+    context.load_verify_file(files.authority, code);
+  }
+  if (code) return failed("authority", files.authority);
   if (!files.certificate.empty()) {
-    context.use_certificate_chain_file(files.certificate, code);
-    if (code) return failed("certificate " + files.certificate);
-    context.use_private_key_file(files.key, asio::ssl::context::pem, code);
-    if (code) return failed("key " + files.key);
+    if (is_pem(files.certificate)) {
+      context.use_certificate_chain(asio::buffer(files.certificate), code);
+    } else {
+      context.use_certificate_chain_file(files.certificate, code);
+    }
+    if (code) return failed("certificate", files.certificate);
+    if (is_pem(files.key)) {
+      context.use_private_key(asio::buffer(files.key), asio::ssl::context::pem, code);
+    } else {
+      context.use_private_key_file(files.key, asio::ssl::context::pem, code);
+    }
+    if (code) return failed("key", files.key);
   }
   context.set_verify_mode(asio::ssl::verify_peer | asio::ssl::verify_fail_if_no_peer_cert, code);
-  if (code) return failed("verify mode");
+  if (code) return failed("verify mode", "");
   return context;
 }
 
 using SharedContext = std::shared_ptr<asio::ssl::context>;
 
-// When each file was changed last, and how large it is.
+// When each file was changed last, and how large it is; a text is itself.
 std::string state_of(const TlsFiles& files) {
   std::string state;
   for (const std::string* path : {&files.authority, &files.certificate, &files.key}) {
     struct stat about = {};
-    if (!path->empty() && ::stat(path->c_str(), &about) != 0) about = {};
+    if (!path->empty() && !is_pem(*path) && ::stat(path->c_str(), &about) != 0) about = {};
     state += *path + '\0' + std::to_string(about.st_mtim.tv_sec) + '.' + std::to_string(about.st_mtim.tv_nsec) + '.' +
              std::to_string(about.st_size) + '\0';
   }
@@ -155,10 +169,11 @@ Task<StreamResult> open_tls(Executor executor, TlsEndpoint endpoint, Deadline de
   CLOCHE_CO_TRY(auto socket, co_await open_tcp(executor, endpoint.host, endpoint.port, deadline));
   TlsSocket tls(std::move(socket), *context);
   boost::system::error_code code;
-  tls.set_verify_callback(asio::ssl::host_name_verification(endpoint.host), code);
+  const std::string& name = endpoint.server_name.empty() ? endpoint.host : endpoint.server_name;
+  tls.set_verify_callback(asio::ssl::host_name_verification(name), code);
   if (code) co_return fail(ErrorCode::internal, "TLS: " + code.message());
   // Server names in the handshake are for names only.
-  if (!is_address(endpoint.host)) SSL_set_tlsext_host_name(tls.native_handle(), endpoint.host.c_str());
+  if (!is_address(name)) SSL_set_tlsext_host_name(tls.native_handle(), name.c_str());
   const SocketAlarm alarm(tls.lowest_layer(), deadline);
   co_await tls.async_handshake(asio::ssl::stream_base::client, asio::redirect_error(asio::use_awaitable, code));
   const auto state = co_await asio::this_coro::cancellation_state;

@@ -1,7 +1,5 @@
 #include "http/endpoint.hpp"
 
-#include <string_view>
-
 namespace cloche::http {
 
 namespace {
@@ -12,6 +10,8 @@ std::string host_and_port(const std::string& host, const std::string& port, std:
 }
 
 }  // namespace
+
+bool is_pem(std::string_view text) { return text.starts_with("-----BEGIN"); }
 
 std::string describe(const Endpoint& endpoint) {
   if (const auto* unix_socket = std::get_if<UnixEndpoint>(&endpoint)) return "unix://" + unix_socket->path;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <variant>
 
 namespace cloche::http {
@@ -15,7 +16,8 @@ struct TcpEndpoint {
   std::string port;
 };
 
-// PEM files of one client. The server's certificate must be signed by `authority` and name the host.
+// PEM files of one client, or their text: what begins with `-----BEGIN` is the text itself. The server's certificate
+// must be signed by `authority` and name the host.
 struct TlsFiles {
   std::string authority;
   std::string certificate;
@@ -26,7 +28,11 @@ struct TlsEndpoint {
   std::string host;
   std::string port;
   TlsFiles files;
+  std::string server_name;  // in the server's certificate; empty: the host
 };
+
+// Whether it is the text of a PEM file, and not its path.
+bool is_pem(std::string_view text);
 
 using Endpoint = std::variant<UnixEndpoint, TcpEndpoint, TlsEndpoint>;
 

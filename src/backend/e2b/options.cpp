@@ -63,7 +63,7 @@ Status validate(const E2bSettings& settings) {
   }
   if (settings.api_key.size() > 512 || !is_printable(settings.api_key))
     return fail(ErrorCode::invalid_argument, "the API key of E2B contains characters that no key has");
-  if (!is_domain(settings.domain)) {
+  if (!http::is_domain(settings.domain)) {
     return fail(ErrorCode::invalid_argument, "invalid domain of E2B '" + settings.domain + "': expected a host name");
   }
   CLOCHE_CHECK(control_address(settings));
@@ -72,13 +72,13 @@ Status validate(const E2bSettings& settings) {
 }
 
 Result<Address> control_address(const E2bSettings& settings) {
-  return parse_address(settings.api_url.empty() ? "https://api." + settings.domain : settings.api_url,
+  return http::parse_address(settings.api_url.empty() ? "https://api." + settings.domain : settings.api_url,
                        settings.certificates);
 }
 
 Result<Address> sandbox_address(const E2bSettings& settings, const std::string& sandbox, const std::string& domain) {
-  if (!settings.sandbox_url.empty()) return parse_address(settings.sandbox_url, settings.certificates);
-  return parse_address(
+  if (!settings.sandbox_url.empty()) return http::parse_address(settings.sandbox_url, settings.certificates);
+  return http::parse_address(
       "https://" + std::to_string(envd_port) + "-" + sandbox + "." + (domain.empty() ? settings.domain : domain),
       settings.certificates);
 }

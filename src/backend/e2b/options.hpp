@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "backend/e2b/address.hpp"
+#include "http/address.hpp"
 #include "cloche/engine_options.hpp"
 #include "core/result.hpp"
 #include "sandbox/backend.hpp"
@@ -28,6 +28,8 @@ struct E2bSettings {
 Result<E2bSettings> e2b_settings(const E2bOptions& options);
 
 namespace e2b {
+
+using http::Address;
 
 // The port of the service in each sandbox that runs programs and stores files.
 inline constexpr int envd_port = 49983;

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "backend/e2b/address.hpp"
+#include "http/address.hpp"
 #include "connect/code.hpp"
 #include "core/base64.hpp"
 #include "core/percent_encoding.hpp"
@@ -64,7 +64,7 @@ Result<RemoteSandbox> sandbox_of(const json::object& said) {
   sandbox.disk = mebibytes(json::find(said, "diskSizeMB"));
   if (!is_sandbox_id(sandbox.id)) return wrong("no valid sandboxID");
   if (!is_token(sandbox.access_token)) return wrong("envdAccessToken contains characters that no token has");
-  if (!sandbox.domain.empty() && !is_domain(sandbox.domain)) return wrong("domain is not a host name");
+  if (!sandbox.domain.empty() && !http::is_domain(sandbox.domain)) return wrong("domain is not a host name");
   return sandbox;
 }
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "backend/e2b/address.hpp"
+#include "http/address.hpp"
 #include "backend/e2b/api/messages.hpp"
 #include "connect/envelope.hpp"
 
@@ -17,7 +17,7 @@ void check(const e2b::RemoteSandbox& sandbox) {
   // It becomes a part of paths and host names.
   if (sandbox.id.empty() || sandbox.id.find_first_of("/.%?#@: \r\n") != std::string::npos) abort();
   if (sandbox.access_token.find_first_of("\r\n ") != std::string::npos) abort();
-  if (!sandbox.domain.empty() && !e2b::parse_address("https://1-" + sandbox.id + "." + sandbox.domain, "")) abort();
+  if (!sandbox.domain.empty() && !http::parse_address("https://1-" + sandbox.id + "." + sandbox.domain, "")) abort();
 }
 
 void read_all(std::string_view bytes) {
@@ -29,7 +29,7 @@ void read_all(std::string_view bytes) {
   (void)e2b::read_event(bytes);
   (void)e2b::read_end(bytes);
   (void)e2b::read_retry_after(bytes);
-  (void)e2b::parse_address(bytes, "");
+  (void)http::parse_address(bytes, "");
   if (e2b::read_message(bytes).find_first_of("\r\n") != std::string::npos) abort();
   (void)e2b::read_call_error(500, bytes);
 }
