@@ -58,8 +58,9 @@ class InstantStream final : public Stream {
 
 class Agent {
  public:
-  Agent()
-      : zygotes_(loop_, own_path()),
+  explicit Agent(std::optional<pid_t> relay)
+      : relay_(relay),
+        zygotes_(loop_, own_path()),
         background_(loop_, zygotes_, writers_),
         egress_(loop_),
         sudo_(loop_),
@@ -139,7 +140,9 @@ class Agent {
     std::erase_if(users_, [](const auto& user) { return user.first == agent_uid || user.second == 0; });
     // Where no program and no file operation has been since the last reset, what survives is as it was proved then.
     const bool was_used = !users_.empty();
-    auto report = reset_sandbox({.users = users_, .spared = zygotes_.pids(), .keep = keep_});
+    ResetPlan plan{.users = users_, .spared = zygotes_.pids(), .spares_entered = relay_.has_value(), .keep = keep_};
+    if (relay_) plan.spared.insert(*relay_);
+    auto report = reset_sandbox(plan);
     if (was_used) prove_survivors(report.leftovers);
     // The streams belong to the last use, which has ended, and so does everything that waits to be sent.
     link_.close_all({ErrorCode::cancelled, "the sandbox was reset"});
@@ -176,6 +179,7 @@ class Agent {
     });
   }
 
+  std::optional<pid_t> relay_;
   Loop loop_;
   UniqueFd children_;
   Loop::FdWatcher child_watch_;
@@ -192,7 +196,7 @@ class Agent {
 
 }  // namespace
 
-void run_agent() {
+void run_agent(std::optional<pid_t> relay) {
   ::prctl(PR_SET_NAME, "cloche-agent", 0, 0, 0);
   ::signal(SIGPIPE, SIG_IGN);
   if (::geteuid() != agent_uid) {
@@ -209,7 +213,7 @@ void run_agent() {
     std::_Exit(71);
   }
   close_open_calls();
-  Agent agent;
+  Agent agent(relay);
   hide_memory();
   agent.run();
 }

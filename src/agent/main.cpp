@@ -1,6 +1,7 @@
 // The program inside every sandbox. `init DIRECTORY...` is how a backend starts it, or `relay` where its connections
 // may be cut, with one `dial` for each of them; `prepare` comes first where the system is not one that Cloche made.
-// What watches a zygote's run starts it with `supervise`; under the name `sudo` it is that program.
+// `pod` does all of that as process 1 of a pod, and `install` copies this program to where a pod finds it. What watches
+// a zygote's run starts it with `supervise`; under the name `sudo` it is that program.
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -11,6 +12,8 @@
 
 #include "agent/agent.hpp"
 #include "agent/exec/supervisor.hpp"
+#include "agent/prepare/install.hpp"
+#include "agent/prepare/pod.hpp"
 #include "agent/prepare/prepare.hpp"
 #include "agent/relay/dial.hpp"
 #include "agent/relay/relay.hpp"
@@ -61,13 +64,15 @@ int main(int argc, char** argv) {
     cloche::agent::run_agent();
   }
   if (verb == "relay") cloche::agent::run_relay(argc > 2 && std::string_view(argv[2]) == "foreground");
-  if (verb == "dial") cloche::agent::run_dial();
+  if (verb == "dial") cloche::agent::run_dial(argc > 2 && std::string_view(argv[2]) == "patient");
   if (verb == "supervise" && argc == 4) {
     cloche::agent::supervise_existing(static_cast<pid_t>(std::atoi(argv[3])), std::atoi(argv[2]));
   }
   if (verb == "supervise" && argc == 10) {
     cloche::agent::supervise_watched(static_cast<pid_t>(std::atoi(argv[3])), std::atoi(argv[2]), watched(argv + 4));
   }
+  if (verb == "pod") cloche::agent::run_pod(argc - 2, argv + 2);
+  if (verb == "install" && argc == 3) return cloche::agent::run_install(argv[2]);
   if (verb == "prepare") return cloche::agent::run_prepare(argc - 2, argv + 2);
   if (verb == "version") {
     std::printf("cloche-agent %s%s\n", cloche::agent::version, knows_no_automount() ? " no-automount" : "");

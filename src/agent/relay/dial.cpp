@@ -24,6 +24,7 @@ namespace {
 
 // How long a server may take for its handshake if there is no relay.
 constexpr int refusal_timeout_ms = 5'000;
+constexpr int patience_step_ms = 10;
 
 // One direction. It ends when its source has ended and all of it was written, or when its target is gone.
 class OneWay {
@@ -74,15 +75,25 @@ void refuse_handshake() {
   (void)!::write(STDOUT_FILENO, reply.data(), reply.size());
 }
 
+Result<UniqueFd> connect_patiently(bool patient) {
+  constexpr int most_tries = 500;
+  for (int tries = 1;; ++tries) {
+    auto socket = connect_to_relay(relay::socket_name);
+    const bool is_late = !socket && socket.error().code == ErrorCode::unavailable;
+    if (!is_late || !patient || tries == most_tries) return socket;
+    ::poll(nullptr, 0, patience_step_ms);
+  }
+}
+
 }  // namespace
 
-void run_dial() {
+void run_dial(bool patient) {
   ::prctl(PR_SET_NAME, "cloche-dial", 0, 0, 0);
   ::signal(SIGPIPE, SIG_IGN);
   hide_memory();
   close_all_but({STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO});
   forget_environment();
-  const auto socket = connect_to_relay(relay::socket_name);
+  const auto socket = connect_patiently(patient);
   if (!socket) {
     std::fprintf(stderr, "cloche-agent: dial: %s\n", socket.error().message.c_str());
     if (socket.error().code == ErrorCode::unavailable) refuse_handshake();

@@ -126,9 +126,8 @@ Status leave_starter() {
   std::_Exit(0);
 }
 
-}  // namespace
-
-void run_relay(bool foreground) {
+// What the relay has to be, whether it is the agent's parent or its child.
+void begin_as_root() {
   ::prctl(PR_SET_NAME, "cloche-relay", 0, 0, 0);
   ::signal(SIGPIPE, SIG_IGN);
   if (::geteuid() != agent_uid) {
@@ -140,6 +139,45 @@ void run_relay(bool foreground) {
   close_all_but({STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO});
   [[maybe_unused]] const int dropped = ::setgroups(0, nullptr);
   forget_environment();
+}
+
+// In the child: process 1 is the agent, with whose end the kernel ends everything.
+[[noreturn]] void serve_as_child(UniqueFd listener, UniqueFd to_agent, UniqueFd from_agent) {
+  ::setsid();
+  const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO}) {
+    if (!null || ::dup2(null.get(), fd) < 0) std::_Exit(1);
+  }
+  for (const int fd : {to_agent.get(), from_agent.get()}) ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+  Loop loop;
+  Exchange exchange(loop, std::move(listener), std::move(to_agent), std::move(from_agent), [&] { loop.stop(); });
+  loop.run();
+  std::_Exit(0);
+}
+
+}  // namespace
+
+pid_t start_relay_below() {
+  begin_as_root();
+  auto listener = listen_for_dials(relay::socket_name);
+  if (!listener) stop_relay(listener.error());
+  auto in = make_pipe();
+  auto out = make_pipe();
+  if (!in || !out) stop_relay(in ? out.error() : in.error());
+  const pid_t relay = ::fork();
+  if (relay < 0) stop_relay(errno_error("fork", errno));
+  if (relay == 0) {
+    in->first.reset();
+    out->second.reset();
+    serve_as_child(std::move(*listener), std::move(in->second), std::move(out->first));
+  }
+  if (::dup2(in->first.get(), STDIN_FILENO) < 0 || ::dup2(out->second.get(), STDOUT_FILENO) < 0)
+    stop_relay(errno_error("connect the agent to its relay", errno));
+  return relay;
+}
+
+void run_relay(bool foreground) {
+  begin_as_root();
   if (foreground || ::getpid() == 1) serve({});
 
   auto report = make_pipe();

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,10 +28,21 @@ std::uint32_t reap_all() {
   return reaped;
 }
 
-std::vector<pid_t> others(const std::set<pid_t>& spared) {
+// Entered from outside by the runtime, such as a connection of the server: it has no parent in this process namespace.
+// A program's child always has one, and process 1 when that has ended. It must be root's, too: a program that Cloche
+// did not start, for a user, is not spared.
+bool has_entered(const ProcessRow& row) {
+  if (row.parent != 0 || ::getpid() != 1) return false;
+  struct stat about{};
+  return ::stat(("/proc/" + std::to_string(row.pid)).c_str(), &about) == 0 && about.st_uid == agent_uid;
+}
+
+std::vector<pid_t> others(const ResetPlan& plan) {
   std::vector<pid_t> found;
   for (const ProcessRow& row : read_process_table()) {
-    if (row.pid != ::getpid() && !spared.contains(row.pid)) found.push_back(row.pid);
+    if (row.pid == ::getpid() || plan.spared.contains(row.pid)) continue;
+    if (plan.spares_entered && has_entered(row)) continue;
+    found.push_back(row.pid);
   }
   return found;
 }
@@ -57,9 +69,9 @@ std::uint32_t end_processes(const ResetPlan& plan) {
   for (;;) {
     // First the users' programs, all at once; then what is left one by one: supervisors, workers, strangers.
     for (const auto& [uid, gid] : plan.users) signal_all_of(uid, SIGKILL);
-    for (const pid_t pid : others(plan.spared)) ::kill(pid, SIGKILL);
+    for (const pid_t pid : others(plan)) ::kill(pid, SIGKILL);
     killed += reap_all();
-    const auto left = others(plan.spared);
+    const auto left = others(plan);
     if (left.empty() || Clock::now() >= deadline) return killed;
     wait_for_one_of(left);
   }
@@ -78,7 +90,7 @@ wire::ResetReport reset_sandbox(const ResetPlan& plan) {
     if (plan.users.size() < 2) break;
   }
 
-  for (const pid_t pid : others(plan.spared)) report.leftovers.push_back("process " + std::to_string(pid));
+  for (const pid_t pid : others(plan)) report.leftovers.push_back("process " + std::to_string(pid));
   for (const auto& [uid, gid] : plan.users) find_leftovers_as(uid, gid, plan.keep, report.leftovers);
   return report;
 }

@@ -14,7 +14,8 @@ namespace cloche::agent {
 
 struct ResetPlan {
   std::set<std::pair<uid_t, gid_t>> users;  // who had programs or files here
-  std::set<pid_t> spared;                   // zygotes
+  std::set<pid_t> spared;                   // zygotes, and the relay
+  bool spares_entered = false;              // and connections to the relay: see reset.cpp
   std::vector<std::string> keep;            // mounts that are the caller's own: never wiped
 };
 
