@@ -14,7 +14,7 @@ cmake --build --preset $(1)
 ln -sfn $(1)/cloche build/cloche
 endef
 
-.PHONY: help run test check bench build build-sandboxes asan tsan fuzz soak lint format install package clean
+.PHONY: help run test test-kubernetes check bench build build-sandboxes asan tsan fuzz soak lint format install package clean
 
 help: ## Print this list
 	@echo 'make TARGET'
@@ -29,6 +29,11 @@ test: ## Install missing packages, build, and run every test
 	@scripts/install-deps test
 	$(call build,dev)
 	@scripts/test
+
+test-kubernetes: ## Start a Kubernetes cluster on this machine, and run the tests that need one; needs Go 1.26
+	@scripts/install-deps test
+	$(call build,dev)
+	@scripts/test-kubernetes
 
 check: ## Install what is missing, build, and run the unit tests and the conformance suite with crun
 	@scripts/install-deps test

@@ -12,8 +12,8 @@
 
 namespace cloche {
 
-/// What creates sandboxes: an OCI runtime without a daemon, a Docker engine, or an E2B service.
-enum class BackendKind { oci, docker, e2b };
+/// What creates sandboxes: an OCI runtime without a daemon, a Docker engine, an E2B service, or a Kubernetes cluster.
+enum class BackendKind { oci, docker, e2b, kubernetes };
 
 /// The disks of sandboxes whose workspace is WorkspaceKind::disk.
 struct DiskOptions {
@@ -41,6 +41,30 @@ struct E2bOptions {
   std::string sandbox_url;  ///< The sandboxes of a private installation [E2B_SANDBOX_URL].
 };
 
+/// The cluster of BackendKind::kubernetes.
+struct KubernetesOptions {
+  /// Path of a kubeconfig, or several separated by `:`. Empty: KUBECONFIG, or else `~/.kube/config`, or else the
+  /// service account of the pod that this process runs in.
+  std::string kubeconfig;
+  std::string context;         ///< A context of the kubeconfig. Empty: the current one.
+  std::string namespace_name;  ///< The namespace of the pods. Empty: the context's, or else `default`.
+  /// The image with the agent, at `/cloche-agent`. Required.
+  std::string agent_image;
+  std::string image_pull_policy;                ///< Always, IfNotPresent or Never. Empty: the cluster's rule.
+  std::vector<std::string> image_pull_secrets;  ///< Names of secrets with which nodes pull images.
+  /// How the agent gets into a pod. automatic: an image volume from Kubernetes 1.35, else an init container.
+  enum class AgentVolume { automatic, image, init_container };
+  AgentVolume agent_volume = AgentVolume::automatic;  ///< How the agent gets into a pod.
+  std::map<std::string, std::string> node_selector;   ///< Labels that a node must have.
+  /// A taint of nodes that pods tolerate.
+  struct Toleration {
+    std::string key;     ///< The taint's key. Empty: every taint.
+    std::string value;   ///< The taint's value. Empty: every value.
+    std::string effect;  ///< NoSchedule, PreferNoSchedule or NoExecute. Empty: every effect.
+  };
+  std::vector<Toleration> tolerations;  ///< Taints of nodes that pods tolerate.
+};
+
 /// The directories and the identity of an engine.
 struct EngineOptions {
   BackendKind backend = BackendKind::oci;     ///< What creates the sandboxes.
@@ -66,12 +90,13 @@ struct EngineOptions {
   std::uint32_t docker_first_uid = 2'093'056;
   std::uint32_t docker_uids = 4096;  ///< 0: such sandboxes have uid 1000, and share what the kernel counts for a user.
 
-  E2bOptions e2b;  ///< e2b: the service.
+  E2bOptions e2b;                ///< e2b: the service.
+  KubernetesOptions kubernetes;  ///< kubernetes: the cluster.
 };
 
 /// One capability of a host.
 struct HostFinding {
-  std::string backend;  ///< The backend it concerns: `oci`, `docker` or `e2b`.
+  std::string backend;  ///< The backend it concerns: `oci`, `docker`, `e2b` or `kubernetes`.
   std::string name;     ///< The name of the capability.
   /// The state of the capability.
   enum class Level { good, warning, missing };

@@ -72,6 +72,33 @@ void read_e2b(Section& section, const Environment& environment, EngineOptions& o
   section.text("sandbox_url", e2b.sandbox_url, "http://HOST:PORT or https://HOST", is_web_address);
 }
 
+void read_kubernetes(Section& section, const Environment&, EngineOptions& options) {
+  KubernetesOptions& kubernetes = options.kubernetes;
+  section.text("kubeconfig", kubernetes.kubeconfig);
+  section.text("context", kubernetes.context);
+  section.text("namespace", kubernetes.namespace_name);
+  section.text("agent_image", kubernetes.agent_image);
+  const auto is_policy = [](std::string_view text) {
+    return text == "Always" || text == "IfNotPresent" || text == "Never";
+  };
+  section.text("image_pull_policy", kubernetes.image_pull_policy, "one of Always, IfNotPresent, Never", is_policy);
+  section.texts("image_pull_secrets", kubernetes.image_pull_secrets);
+  using Way = KubernetesOptions::AgentVolume;
+  section.choice("agent_volume", kubernetes.agent_volume,
+                 {{"auto", Way::automatic}, {"image", Way::image}, {"init_container", Way::init_container}});
+  section.texts("node_selector", kubernetes.node_selector);
+  section.list("tolerations", [&](Section& taint) {
+    KubernetesOptions::Toleration toleration;
+    taint.text("key", toleration.key);
+    taint.text("value", toleration.value);
+    const auto is_effect = [](std::string_view text) {
+      return text == "NoSchedule" || text == "PreferNoSchedule" || text == "NoExecute";
+    };
+    taint.text("effect", toleration.effect, "one of NoSchedule, PreferNoSchedule, NoExecute", is_effect);
+    kubernetes.tolerations.push_back(std::move(toleration));
+  });
+}
+
 void read_disk(Section& section, DiskOptions& options) {
   section.text("dir", options.dir, path_rule, is_clean_absolute_path);
   section.size("max_size", options.max_size);
@@ -85,7 +112,7 @@ void read_disk(Section& section, DiskOptions& options) {
 
 // Settings of one backend: a section of its name.
 constexpr std::pair<std::string_view, void (*)(Section&, const Environment&, EngineOptions&)> backend_sections[] = {
-    {"docker", &read_docker}, {"e2b", &read_e2b}};
+    {"docker", &read_docker}, {"e2b", &read_e2b}, {"kubernetes", &read_kubernetes}};
 
 void read_engine(Section& top, const Environment& environment, EngineOptions& options) {
   std::string backend;

@@ -72,6 +72,8 @@ TEST(Documentation, EveryKey_IsInIt) {
   for (const std::string wrong : {"zzzzzzzzzz: 1",
                                   "docker: {zzzzzzzzzz: 1}",
                                   "e2b: {zzzzzzzzzz: 1}",
+                                  "kubernetes: {zzzzzzzzzz: 1}",
+                                  "kubernetes: {tolerations: [{zzzzzzzzzz: 1}]}",
                                   "disk: {zzzzzzzzzz: 1}",
                                   "pool: {zzzzzzzzzz: 1}",
                                   "limits: {zzzzzzzzzz: 1}",

@@ -72,6 +72,16 @@ Status apply_e2b(const Environment& environment, E2bOptions& options) {
   return apply_flag(environment, "E2B_SECURE_ACCESS", options.secure_access);
 }
 
+void apply_kubernetes(const Environment& environment, KubernetesOptions& options) {
+  const auto apply = [&](const char* name, std::string& value) {
+    if (std::string given = variable(environment, name); !given.empty()) value = std::move(given);
+  };
+  apply("KUBECONFIG", options.kubeconfig);
+  apply("CLOCHE_KUBERNETES_CONTEXT", options.context);
+  apply("CLOCHE_KUBERNETES_NAMESPACE", options.namespace_name);
+  apply("CLOCHE_KUBERNETES_AGENT_IMAGE", options.agent_image);
+}
+
 }  // namespace
 
 Environment process_environment() {
@@ -105,6 +115,7 @@ Status apply_environment(const Environment& environment, EngineOptions& options)
     if (!address.empty()) options.*backend.engine = address;
   }
   CLOCHE_CHECK(apply_e2b(environment, options.e2b));
+  apply_kubernetes(environment, options.kubernetes);
   return {};
 }
 

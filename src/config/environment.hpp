@@ -22,7 +22,8 @@ std::string variable(const Environment& environment, const std::string& name);
 
 // CLOCHE_BACKEND (or SANDBOX_BACKEND), CLOCHE_STATE_DIR, CLOCHE_RUN_DIR, CLOCHE_INSTANCE, and the addresses of engines:
 // DOCKER_HOST. And E2B_API_KEY, E2B_DOMAIN, E2B_TEMPLATE, E2B_ALLOW_INTERNET_ACCESS, E2B_SECURE_ACCESS, E2B_API_URL and
-// E2B_SANDBOX_URL, which are those of E2B's own clients, too: other backends ignore them.
+// E2B_SANDBOX_URL, which are those of E2B's own clients, too: other backends ignore them. And KUBECONFIG,
+// CLOCHE_KUBERNETES_CONTEXT, CLOCHE_KUBERNETES_NAMESPACE and CLOCHE_KUBERNETES_AGENT_IMAGE.
 Status apply_environment(const Environment& environment, EngineOptions& options);
 
 // SANDBOX_IDLE_TIMEOUT, SANDBOX_MAX_SESSIONS, SANDBOX_MEM_LIMIT and SANDBOX_GPU_ENABLED.

@@ -56,8 +56,10 @@ TEST(Environment, BadVariable_IsNamed) {
   const struct {
     const char *name, *value, *error;
   } cases[] = {
-      {"CLOCHE_BACKEND", "lxc", "environment variable CLOCHE_BACKEND must be one of oci, docker, e2b, not `lxc`"},
-      {"SANDBOX_BACKEND", "k8s", "environment variable SANDBOX_BACKEND must be one of oci, docker, e2b, not `k8s`"},
+      {"CLOCHE_BACKEND", "lxc",
+       "environment variable CLOCHE_BACKEND must be one of oci, docker, e2b, kubernetes, not `lxc`"},
+      {"SANDBOX_BACKEND", "k8s",
+       "environment variable SANDBOX_BACKEND must be one of oci, docker, e2b, kubernetes, not `k8s`"},
       {"CLOCHE_STATE_DIR", "state", "environment variable CLOCHE_STATE_DIR must be an absolute path"},
       {"CLOCHE_RUN_DIR", "/run/../tmp", "environment variable CLOCHE_RUN_DIR must be an absolute path"},
       {"CLOCHE_INSTANCE", "a b", "environment variable CLOCHE_INSTANCE must be letters, digits and '-'"},

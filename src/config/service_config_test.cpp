@@ -198,7 +198,8 @@ TEST(ServiceConfig, BadVariable_IsNamed) {
       {"SANDBOX_MAX_SESSIONS", "-1", "environment variable SANDBOX_MAX_SESSIONS must be a whole number from 0 to 5000"},
       {"SANDBOX_MAX_SESSIONS", "1e9", "environment variable SANDBOX_MAX_SESSIONS must be a whole number"},
       {"SANDBOX_MEM_LIMIT", "lots", "environment variable SANDBOX_MEM_LIMIT must be an amount of memory"},
-      {"SANDBOX_BACKEND", "k8s", "environment variable SANDBOX_BACKEND must be one of oci, docker, e2b, not `k8s`"},
+      {"SANDBOX_BACKEND", "k8s",
+       "environment variable SANDBOX_BACKEND must be one of oci, docker, e2b, kubernetes, not `k8s`"},
   };
   for (const auto& test : cases) {
     const auto config = parse_config("", "cloche.yml", {{test.name, test.value}});

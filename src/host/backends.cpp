@@ -4,6 +4,7 @@
 
 #include "backend/docker/docker_backend.hpp"
 #include "backend/e2b/e2b_backend.hpp"
+#include "backend/kubernetes/kubernetes_backend.hpp"
 #include "backend/oci/oci_backend.hpp"
 #include "host/embedded_agent.hpp"
 
@@ -49,13 +50,21 @@ Result<std::unique_ptr<Backend>> make_e2b(BackendParts parts) {
   return create_e2b_backend(std::move(parts.executor), parts.threads, std::move(e2b));
 }
 
+Result<std::unique_ptr<Backend>> make_kubernetes(BackendParts parts) {
+  CLOCHE_TRY(KubernetesSettings kubernetes, kubernetes_settings(parts.options.kubernetes));
+  kubernetes.instance = parts.instance;
+  return create_kubernetes_backend(std::move(parts.executor), parts.threads, std::move(kubernetes));
+}
+
 struct BackendMaker {
   BackendKind kind;
   Result<std::unique_ptr<Backend>> (*make)(BackendParts parts);
 };
 
-constexpr BackendMaker makers[] = {
-    {BackendKind::oci, &make_oci}, {BackendKind::docker, &make_docker}, {BackendKind::e2b, &make_e2b}};
+constexpr BackendMaker makers[] = {{BackendKind::oci, &make_oci},
+                                   {BackendKind::docker, &make_docker},
+                                   {BackendKind::e2b, &make_e2b},
+                                   {BackendKind::kubernetes, &make_kubernetes}};
 
 }  // namespace
 

@@ -22,7 +22,7 @@ namespace cloche {
 struct OwnerEntry {
   std::string id;
   std::string name;     // the instance's name, for people; empty for an owner that ends with its process
-  std::string backend;  // oci, docker, e2b
+  std::string backend;  // oci, docker, e2b, kubernetes
   std::string engine;   // docker: which one
   std::string state;    // the directory that keeps the identity; empty for an owner that ends with its process
   std::string run_dir;

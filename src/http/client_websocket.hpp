@@ -22,8 +22,8 @@ struct ClientWebSocketOptions {
 // One reader and one writer at a time; neither waits for the other. Pings are answered while a read is pending.
 class ClientWebSocket {
  public:
-  ClientWebSocket(const Executor& executor, std::unique_ptr<Stream> stream, std::string read_ahead, std::string protocol,
-                  Bytes largest);
+  ClientWebSocket(const Executor& executor, std::unique_ptr<Stream> stream, std::string read_ahead,
+                  std::string protocol, Bytes largest);
   ClientWebSocket(const ClientWebSocket&) = delete;
   ClientWebSocket& operator=(const ClientWebSocket&) = delete;
 

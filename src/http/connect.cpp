@@ -102,8 +102,7 @@ Result<asio::ssl::context> tls_context(const TlsFiles& files) {
       asio::ssl::context::default_workarounds | asio::ssl::context::no_tlsv1 | asio::ssl::context::no_tlsv1_1, code);
   // A text, which may be a key, is not repeated.
   const auto failed = [&](const std::string& what, const std::string& from) {
-    return fail(ErrorCode::invalid_argument,
-                "TLS: " + what + (is_pem(from) ? "" : " " + from) + ": " + code.message());
+    return fail(ErrorCode::invalid_argument, "TLS: " + what + (is_pem(from) ? "" : " " + from) + ": " + code.message());
   };
   if (is_pem(files.authority)) {
     context.add_certificate_authority(asio::buffer(files.authority), code);

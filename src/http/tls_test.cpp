@@ -3,6 +3,8 @@
 
 #include <boost/asio/ssl.hpp>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "core/async/task_group.hpp"
 #include "core/ids.hpp"
@@ -46,12 +48,12 @@ class Tls : public ::testing::Test {
     co_await asio::async_write(stream, asio::buffer(answer), asio::redirect_error(asio::use_awaitable, code));
   }
 
-  Result<Response> ask(std::string host, TlsFiles files) {
+  Result<Response> ask(std::string host, TlsFiles files, std::string server_name = "") {
     Result<Response> result = fail(ErrorCode::internal, "not asked");
     EXPECT_TRUE(testing::run_to_end(io_, [&]() -> Task<> {
       TaskGroup tasks(io_.get_executor());
       tasks.spawn("serve", [this] { return serve_once(); });
-      TlsEndpoint endpoint{host, std::to_string(acceptor_.local_endpoint().port()), files};
+      TlsEndpoint endpoint{host, std::to_string(acceptor_.local_endpoint().port()), files, server_name};
       Client client(io_.get_executor(), endpoint);
       Request request;
       request.method = "GET";
@@ -69,6 +71,31 @@ class Tls : public ::testing::Test {
   ssl::context context_{ssl::context::tls_server};
   tcp::acceptor acceptor_{io_, tcp::endpoint(asio::ip::address_v4::loopback(), 0)};
 };
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST_F(Tls, TextsInPlaceOfFiles_LetTheRequestThrough) {
+  const TlsFiles files = testing::client_files(ours_);
+  const TlsFiles texts{text_of(files.authority), text_of(files.certificate), text_of(files.key)};
+  const auto answer = ask("127.0.0.1", texts);
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->body, "hi");
+  io_.restart();
+  TlsFiles broken = texts;
+  broken.key = "-----BEGIN PRIVATE KEY-----\nhunter2\n-----END PRIVATE KEY-----\n";
+  const auto refused = ask("127.0.0.1", broken);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message.find("hunter2"), std::string::npos);
+}
+
+TEST_F(Tls, ServerName_IsWhatTheCertificateMustName) {
+  EXPECT_TRUE(ask("127.0.0.1", testing::client_files(ours_), "localhost"));
+  io_.restart();
+  EXPECT_FALSE(ask("127.0.0.1", testing::client_files(ours_), "another.example"));
+}
 
 TEST_F(Tls, RightCertificates_LetTheRequestThrough) {
   for (const char* host : {"127.0.0.1", "localhost"}) {

@@ -89,7 +89,8 @@ Status ServerFrames::check(const Head& head) const {
   if ((head.kind == FrameKind::continuation) != message_.has_value())
     return violation(message_ ? "a message within a message" : "a piece of no message");
   if (head.size > largest_.count - collected_.size()) {
-    return fail(ErrorCode::limit_reached, "WebSocket message of more than " + std::to_string(largest_.count) + " bytes");
+    return fail(ErrorCode::limit_reached,
+                "WebSocket message of more than " + std::to_string(largest_.count) + " bytes");
   }
   return {};
 }

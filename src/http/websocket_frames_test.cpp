@@ -82,8 +82,8 @@ TEST(WebSocketFrames, MessageThatIsTooLarge_IsRejectedByItsHead) {
   const auto whole = read_all("\x82\x7f\xff\xff\xff\xff\xff\xff\xff\xff"s);
   ASSERT_FALSE(whole);
   EXPECT_EQ(whole.error().code, ErrorCode::limit_reached);
-  const auto pieces = read_all(server_frame(0x02, std::string(80, 'a')) + server_frame(0x80, std::string(80, 'a')),
-                               Bytes{100});
+  const auto pieces =
+      read_all(server_frame(0x02, std::string(80, 'a')) + server_frame(0x80, std::string(80, 'a')), Bytes{100});
   ASSERT_FALSE(pieces);
   EXPECT_EQ(pieces.error().code, ErrorCode::limit_reached);
 }

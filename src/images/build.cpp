@@ -30,6 +30,12 @@ Result<std::unique_ptr<Builder>> Builder::create(Executor executor, BuildOptions
                     " backend has no images: build a template with the service's own tools, and "
                     "name it as the `image` of a profile");
   }
+  if (traits_of(options.backend).images == BackendTraits::Images::registry) {
+    return fail(ErrorCode::unsupported,
+                "the " + std::string(traits_of(options.backend).name) +
+                    " backend cannot build images: build them with --backend docker, push them to a registry of the "
+                    "cluster, and name them as the `image` of a profile");
+  }
   CLOCHE_TRY(http::Endpoint endpoint, docker::engine_endpoint(options.docker));
   return std::unique_ptr<Builder>(
       new Builder(std::move(executor), std::move(options), std::move(progress), std::move(endpoint)));

@@ -42,6 +42,17 @@ constexpr BackendTraits rows[] = {
      .has_disks = false,
      .contains_root = false,
      .uses_run_dir = false},
+    {.kind = BackendKind::kubernetes,
+     .name = "kubernetes",
+     .summary = "pods of a Kubernetes cluster",
+     .needs_image = true,
+     .image_variable = "SANDBOX_WORKER_IMAGE",
+     .usual_image = "python:3.12-slim",
+     .images = BackendTraits::Images::registry,
+     .has_sizes_of_image = false,
+     .has_disks = false,
+     .contains_root = false,
+     .uses_run_dir = false},
 };
 
 }  // namespace

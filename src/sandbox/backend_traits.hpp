@@ -18,6 +18,7 @@ struct BackendTraits {
     directories,  // root filesystems in the state directory, made from Debian's packages
     engine,       // images in the engine, also made from Dockerfiles
     templates,    // templates of a service, which are made there
+    registry,     // images that the nodes of a cluster pull; they are built and pushed elsewhere
   };
 
   BackendKind kind;
@@ -58,12 +59,12 @@ const BackendTraits& traits_of(BackendKind kind);
 // Null if there is none of this name.
 const BackendTraits* find_backend(std::string_view name);
 
-// `invalid_argument` for an unknown name: "must be one of oci, docker, e2b, not `x`".
+// `invalid_argument` for an unknown name: "must be one of oci, docker, e2b, kubernetes, not `x`".
 Result<BackendKind> parse_backend(std::string_view name);
 
-// "oci, docker, e2b"
+// "oci, docker, e2b, kubernetes"
 std::string backend_names();
-// For help texts: "oci (an OCI runtime, no daemon), docker (a Docker engine) or e2b (an E2B service)".
+// For help texts: "oci (an OCI runtime, no daemon), docker (a Docker engine), ...".
 std::string describe_backends();
 
 }  // namespace cloche

@@ -33,9 +33,11 @@ TEST(BackendTraits, UnknownName_ListsTheKnownOnes) {
   for (const char* name : {"lxc", "Docker", ""}) {
     const auto parsed = parse_backend(name);
     ASSERT_FALSE(parsed) << name;
-    EXPECT_EQ(parsed.error().message, "must be one of oci, docker, e2b, not `" + std::string(name) + "`");
+    EXPECT_EQ(parsed.error().message, "must be one of oci, docker, e2b, kubernetes, not `" + std::string(name) + "`");
   }
-  EXPECT_EQ(describe_backends(), "oci (an OCI runtime, no daemon), docker (a Docker engine) or e2b (an E2B service)");
+  EXPECT_EQ(describe_backends(),
+            "oci (an OCI runtime, no daemon), docker (a Docker engine), e2b (an E2B service) or kubernetes (pods of a "
+            "Kubernetes cluster)");
 }
 
 }  // namespace

@@ -6,7 +6,7 @@ namespace cloche {
 CONFORMANCE(UnknownImage_IsNotFoundByName) {
   run([this]() -> Task<> {
     auto bad = spec();
-    bad.image = target().backend == "docker" ? "no-such/image:nowhere" : "/no/such/image";
+    bad.image = target().backend == "docker" || target().is_kubernetes() ? "no-such/image:nowhere" : "/no/such/image";
     auto made = co_await create(bad);
     EXPECT_FALSE(made);
     if (!made) {

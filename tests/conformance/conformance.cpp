@@ -1,6 +1,7 @@
 #include "conformance/conformance.hpp"
 
 #include "conformance/not_on_e2b.hpp"
+#include "conformance/not_on_kubernetes.hpp"
 #include "sandbox/limits.hpp"
 #include "support/with_sandbox.hpp"
 
@@ -8,7 +9,9 @@ namespace cloche {
 
 void Conformance::SetUp() {
   const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
-  const auto exception = target().is_e2b() ? why_not_on_e2b(name.substr(0, name.rfind('/'))) : std::nullopt;
+  const std::string case_name = name.substr(0, name.rfind('/'));
+  auto exception = target().is_e2b() ? why_not_on_e2b(case_name) : std::nullopt;
+  if (target().is_kubernetes()) exception = why_not_on_kubernetes(case_name, target().runtime);
   if (exception) CLOCHE_DOES_NOT_APPLY(*exception);
   OnBackend::SetUp();
 }

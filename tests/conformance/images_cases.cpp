@@ -17,6 +17,7 @@ std::string bytes_of(const char* path) {
 // The image with that name on this target; empty if there is none.
 std::string image_named(const Target& target, const std::string& name) {
   if (target.backend == "docker") return "cloche-test/" + name;
+  if (target.is_kubernetes()) return "cloche.local/" + name + ":test";
   const char* roots = std::getenv("CLOCHE_TEST_ROOTS");
   return roots == nullptr ? std::string() : std::string(roots) + "/" + name;
 }

@@ -13,7 +13,9 @@ bool is_absent(const Error& error) { return error.message.find("the engine has n
 CONFORMANCE(Kernel_IsWhatTheAgentFinds) {
   if (fake_has_no("kernel of another kind")) return;
   in_sandbox([this](LiveSandbox& sandbox) -> Task<> {
-    EXPECT_EQ(sandbox.kernel(), target().is_gvisor() ? Kernel::own : Kernel::shared);
+    EXPECT_EQ(sandbox.kernel(), target().is_gvisor()       ? Kernel::own
+                                : target().is_kubernetes() ? Kernel::elsewhere
+                                                           : Kernel::shared);
     co_return;
   });
 }

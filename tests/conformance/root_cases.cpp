@@ -6,7 +6,9 @@ namespace cloche {
 namespace {
 
 // On an engine only gVisor contains root.
-bool contains_root(const Target& target) { return target.backend == "oci" || target.is_gvisor(); }
+bool contains_root(const Target& target) {
+  return target.backend == "oci" || (target.is_gvisor() && !target.is_kubernetes());
+}
 
 SandboxSpec with_root(SandboxSpec spec) {
   spec.user = "user";

@@ -26,10 +26,12 @@ class RelayedAgent : public testing::Test {
  protected:
   void SetUp() override {
     if (const auto lack = testing_support::lack_of({"fake", ""})) CLOCHE_CANNOT_TEST(lack->thing, lack->why);
-    auto started = RelayedSandbox::start(io_.get_executor(), testing_support::agent_path());
+    auto started = RelayedSandbox::start(io_.get_executor(), testing_support::agent_path(), order());
     ASSERT_TRUE(started) << started.error().message;
     relayed_ = std::move(*started);
   }
+
+  virtual RelayedSandbox::Order order() const { return RelayedSandbox::Order::relay_first; }
 
   void run(std::function<Task<>()> body) {
     std::exception_ptr thrown;
@@ -255,6 +257,79 @@ TEST_F(RelayedAgent, RelayThatIsKilled_EndsTheAgentAndItsPrograms) {
     EXPECT_TRUE(relayed_->processes("cloche-agent").empty());
     while (relayed_->processes("sleep").size() > 1 && !soon.passed()) co_await pause_for(5ms);
     EXPECT_EQ(relayed_->processes("sleep").size(), 1u);
+  });
+}
+
+// As in a pod: the agent is process 1, and the relay its child.
+class PodAgent : public RelayedAgent {
+ protected:
+  RelayedSandbox::Order order() const override { return RelayedSandbox::Order::agent_first; }
+};
+
+TEST_F(PodAgent, FloodWhileConnectionsAreKilled_ArrivesWhole) {
+  in_sandbox([this](LiveSandbox& sandbox) -> Task<> {
+    ExecSpec spec = ExecSpec::shell("seq 1 200000");
+    spec.keep_output = mib(16);
+    auto started = co_await sandbox.start(std::move(spec));
+    EXPECT_TRUE(started) << started.error().message;
+    if (!started) co_return;
+    std::string all;
+    for (int i = 0;; ++i) {
+      auto event = co_await (*started)->next(Deadline::after(60s));
+      EXPECT_TRUE(event) << event.error().message;
+      if (!event || std::holds_alternative<Outcome>(*event)) break;
+      all += std::get<Output>(*event).bytes;
+      if (i % 7 == 0) relayed_->cut_connections();
+    }
+    std::string expected;
+    for (int i = 1; i <= 200'000; ++i) expected += std::to_string(i) + "\n";
+    EXPECT_TRUE(all == expected) << all.size() << " of " << expected.size() << " bytes";
+  });
+}
+
+TEST_F(PodAgent, VolumesAndCapabilities_AreThoseOfASandbox) {
+  in_sandbox([](LiveSandbox& sandbox) -> Task<> {
+    const auto ran = co_await run_shell(sandbox,
+                                        "stat -c %u:%g:%a /workspace /tmp /tmp/own; ls /tmp/own 2>&1 | grep -o denied; "
+                                        "grep CapPrm /proc/1/status; grep NoNewPrivs /proc/1/status");
+    EXPECT_EQ(ran.out.substr(0, ran.out.find("CapPrm")), "1000:1000:755\n0:0:1777\n0:0:700\ndenied\n") << ran.err;
+    const auto at = ran.out.find("CapPrm:");
+    EXPECT_NE(at, std::string::npos);
+    EXPECT_EQ(std::stoull(ran.out.substr(at + 7), nullptr, 16) & 1U, 0U) << "chown is given up";
+    EXPECT_NE(ran.out.find("NoNewPrivs:\t1"), std::string::npos);
+  });
+}
+
+TEST_F(PodAgent, Reset_EndsProgramsAndSparesRelayAndConnection) {
+  in_sandbox([this](LiveSandbox& sandbox) -> Task<> {
+    const auto planted =
+        co_await run_shell(sandbox, "echo x > /tmp/left; setsid sleep 12345 >/dev/null 2>&1 & echo ok");
+    EXPECT_EQ(planted.out, "ok\n");
+    const std::size_t dials = relayed_->dials();
+    const auto reset = co_await sandbox.reset(Deadline::after(60s));
+    EXPECT_TRUE(reset) << reset.error().message;
+    const auto after = co_await run_shell(sandbox, "ls /tmp | grep -v own; echo clean");
+    EXPECT_EQ(after.out, "clean\n");
+    EXPECT_TRUE(relayed_->processes("sleep").empty());
+    EXPECT_EQ(relayed_->processes("cloche-relay").size(), 1U);
+    EXPECT_EQ(relayed_->dials(), dials) << "the connection was cut";
+  });
+}
+
+TEST_F(PodAgent, RelayThatIsKilled_EndsEverything) {
+  in_sandbox([this](LiveSandbox& sandbox) -> Task<> {
+    ExecSpec spec = ExecSpec::shell("sleep 12345");
+    auto started = co_await sandbox.start(std::move(spec));
+    EXPECT_TRUE(started);
+    const Deadline soon = Deadline::after(60s);
+    while (relayed_->processes("sleep").empty() && !soon.passed()) co_await pause_for(5ms);
+    const auto relays = relayed_->processes("cloche-relay");
+    EXPECT_EQ(relays.size(), 1U);
+    if (relays.empty()) co_return;
+    ::kill(relays.at(0), SIGKILL);
+    while (!relayed_->processes("cloche-agent").empty() && !soon.passed()) co_await pause_for(5ms);
+    EXPECT_TRUE(relayed_->processes("cloche-agent").empty());
+    EXPECT_TRUE(relayed_->processes("sleep").empty());
   });
 }
 

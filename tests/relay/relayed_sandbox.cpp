@@ -122,15 +122,18 @@ process::Spec in_namespaces(pid_t first, const std::string& verb) {
 
 }  // namespace
 
-Result<std::unique_ptr<RelayedSandbox>> RelayedSandbox::start(Executor executor, const std::string& agent_path) {
+Result<std::unique_ptr<RelayedSandbox>> RelayedSandbox::start(Executor executor, const std::string& agent_path,
+                                                              Order order) {
   std::signal(SIGPIPE, SIG_IGN);
   CLOCHE_TRY(process::Pipe out, process::make_pipe());
   const FakeOptions options{.agent_path = agent_path};
   process::Spec spec;
   spec.argv = fake_sandbox_argv(options, SandboxSpec{}, SandboxId{"relayed"});
   // The substitution ends when the starter has ended and nothing of the relay keeps its stdout open.
-  spec.argv.insert(spec.argv.end(),
-                   {"/bin/sh", "-c", "said=$(/.cloche/agent relay) && echo $said && exec sleep 1000000"});
+  const char* relay_first = "said=$(/.cloche/agent relay) && echo $said && exec sleep 1000000";
+  const char* agent_first =
+      "mkdir /tmp/own && echo ready && exec /.cloche/agent pod 1000 1000 /workspace /tmp/own /tmp 2>/dev/null";
+  spec.argv.insert(spec.argv.end(), {"/bin/sh", "-c", order == Order::agent_first ? agent_first : relay_first});
   spec.program = process::find_program(options.bubblewrap).value_or(options.bubblewrap);
   spec.environment = process::own_environment({{"CLOCHE_TEST_SECRET", "of-the-starter"}});
   spec.out = out.write.get();
@@ -147,7 +150,8 @@ RelayedSandbox::RelayedSandbox(Executor executor, process::Child bubblewrap, pid
     : executor_(std::move(executor)), bubblewrap_(std::move(bubblewrap)), first_(first) {}
 
 RelayedSandbox::~RelayedSandbox() {
-  ::kill(first_, SIGKILL);
+  // Its number may belong to another process once it has ended.
+  if (child_of(bubblewrap_.pid()) == first_) ::kill(first_, SIGKILL);
   bubblewrap_.kill();
   bubblewrap_.reap();
 }
@@ -158,6 +162,7 @@ Dial RelayedSandbox::dial() {
     CLOCHE_CO_TRY(process::Pipe in, process::make_pipe());
     CLOCHE_CO_TRY(process::Pipe out, process::make_pipe());
     process::Spec spec = in_namespaces(first_, "dial");
+    spec.argv.emplace_back("patient");
     spec.in = in.read.get();
     spec.out = out.write.get();
     spec.err = STDERR_FILENO;

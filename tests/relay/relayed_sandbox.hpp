@@ -1,5 +1,5 @@
-// RelayedSandbox: namespaces as of the fake backend, in which `cloche-agent relay` runs below another process 1, and
-// connections to it that a test can kill.
+// RelayedSandbox: namespaces as of the fake backend, in which `cloche-agent relay` runs below another process 1, or
+// `cloche-agent pod` is process 1, and connections to it that a test can kill.
 #pragma once
 
 #include <sys/types.h>
@@ -18,8 +18,10 @@ namespace cloche {
 
 class RelayedSandbox {
  public:
+  enum class Order { relay_first, agent_first };
   // Blocking: until the relay is ready, and its starter has ended.
-  static Result<std::unique_ptr<RelayedSandbox>> start(Executor executor, const std::string& agent_path);
+  static Result<std::unique_ptr<RelayedSandbox>> start(Executor executor, const std::string& agent_path,
+                                                       Order order = Order::relay_first);
   RelayedSandbox(const RelayedSandbox&) = delete;
   RelayedSandbox& operator=(const RelayedSandbox&) = delete;
   ~RelayedSandbox();

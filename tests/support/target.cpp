@@ -7,6 +7,7 @@
 
 #include "backend/docker/docker_backend.hpp"
 #include "backend/e2b/e2b_backend.hpp"
+#include "backend/kubernetes/kubernetes_backend.hpp"
 #include "backend/oci/oci_backend.hpp"
 #include "core/ids.hpp"
 #include "sandbox/limits.hpp"
@@ -48,6 +49,7 @@ std::vector<Target> all_targets_and_services() {
   targets.push_back({"docker", "runc", Target::Edition::modern});
   targets.push_back({"docker", "runsc", Target::Edition::modern});
   targets.push_back({"e2b", ""});
+  for (const char* runtime : {"runc", "crun", "gvisor"}) targets.push_back({"kubernetes", runtime});
   return targets;
 }
 
@@ -61,6 +63,10 @@ std::optional<Lack> lack_of(const Target& target) {
   if (target.is_modern()) return std::nullopt;
   if (target.backend == "docker" && std::getenv("CLOCHE_TEST_DOCKER_HOST") == nullptr) {
     return Lack{"docker", "CLOCHE_TEST_DOCKER_HOST names no engine"};
+  }
+  if (target.is_kubernetes()) {
+    if (std::getenv("CLOCHE_TEST_KUBECONFIG") != nullptr) return std::nullopt;
+    return Lack{"kubernetes", "CLOCHE_TEST_KUBECONFIG names no cluster; make test-kubernetes starts one"};
   }
   if (target.is_e2b()) {
     if (!in_path("crun")) return Lack{"crun", "crun is not installed"};
@@ -107,6 +113,15 @@ Result<std::unique_ptr<Backend>> make_backend(const Target& target, Executor exe
     settings.agent_path = std::move(agent);
     return create_e2b_backend(executor, threads, std::move(settings));
   }
+  if (target.is_kubernetes()) {
+    KubernetesOptions options;
+    options.kubeconfig = std::getenv("CLOCHE_TEST_KUBECONFIG");
+    options.agent_image = "cloche.local/agent:test";
+    options.image_pull_policy = "Never";
+    CLOCHE_TRY(KubernetesSettings settings, kubernetes_settings(options));
+    settings.instance = instance;
+    return create_kubernetes_backend(executor, threads, std::move(settings));
+  }
   OciOptions options;
   options.state_dir = scratch.path() / "state";
   options.run_dir = scratch.path() / "run";
@@ -123,6 +138,7 @@ Result<std::unique_ptr<Backend>> make_backend(const Target& target, Executor exe
 SandboxSpec spec_for(const Target& target) {
   SandboxSpec spec;
   if (target.backend == "docker") spec.image = "cloche-test/debian";
+  if (target.is_kubernetes()) spec.image = "cloche.local/debian:test";
   if (!target.runtime.empty()) spec.runtime = target.runtime;
   spec.limits.cpus = 1;
   if (target.is_e2b()) spec.limits = limits_of_image(spec.limits);

@@ -15,7 +15,7 @@
 namespace cloche::testing_support {
 
 struct Target {
-  std::string backend;  // fake, oci, docker, e2b
+  std::string backend;  // fake, oci, docker, e2b, kubernetes
   std::string runtime;
   enum class Edition { debian, modern };  // modern: what scripts/modern-runtimes has built
   Edition edition = Edition::debian;
@@ -24,14 +24,16 @@ struct Target {
   bool is_modern() const { return edition == Edition::modern; }
   bool is_fake() const { return backend == "fake"; }
   bool is_e2b() const { return backend == "e2b"; }
-  bool is_gvisor() const { return runtime == "runsc"; }
+  bool is_kubernetes() const { return backend == "kubernetes"; }
+  bool is_gvisor() const { return runtime == "runsc" || runtime == "gvisor"; }
 };
 
 std::ostream& operator<<(std::ostream& out, const Target& target);
 
 // fake, oci with crun, runc and runsc, docker with runc and runsc, oci with a modern runsc.
 std::vector<Target> all_targets();
-// These, a modern engine with runc and runsc, and a service of ours that speaks E2B's API.
+// These, a modern engine with runc and runsc, a service of ours that speaks E2B's API, and a Kubernetes cluster with
+// runc, crun and gVisor.
 std::vector<Target> all_targets_and_services();
 
 // The thing that is missing for it on this host, and why; nullopt when it can be tested.

@@ -12,9 +12,9 @@ namespace cloche::agent {
 // the relay does.
 [[noreturn]] void run_relay(bool foreground);
 
-// For process 1, before it becomes the agent: listens, and starts a relay as its child, with pipes that become stdin and
-// stdout of this process. Both end when either does: the agent at the end of its stdin, the relay with process 1. Exits
-// with a message if that is impossible.
+// For process 1, before it becomes the agent: listens, and starts a relay as its child, with pipes that become stdin
+// and stdout of this process. Both end when either does: the agent at the end of its stdin, the relay with process 1.
+// Exits with a message if that is impossible.
 pid_t start_relay_below();
 
 }  // namespace cloche::agent

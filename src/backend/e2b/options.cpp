@@ -73,7 +73,7 @@ Status validate(const E2bSettings& settings) {
 
 Result<Address> control_address(const E2bSettings& settings) {
   return http::parse_address(settings.api_url.empty() ? "https://api." + settings.domain : settings.api_url,
-                       settings.certificates);
+                             settings.certificates);
 }
 
 Result<Address> sandbox_address(const E2bSettings& settings, const std::string& sandbox, const std::string& domain) {

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "http/address.hpp"
 #include "cloche/engine_options.hpp"
 #include "core/result.hpp"
+#include "http/address.hpp"
 #include "sandbox/backend.hpp"
 
 namespace cloche {

@@ -63,7 +63,7 @@ TEST_F(CommandTree, OptionsAndTheirValues_AreOffered) {
   EXPECT_THAT(texts({"sessions", "kill", "--mode=w"}), ElementsAre("--mode=wait"));
   EXPECT_THAT(texts({"--color", "a"}), ElementsAre("auto", "always"));
   EXPECT_THAT(texts({"pools", "--col"}), ElementsAre("--color")) << "what all commands take";
-  EXPECT_THAT(texts({"run", "--backend", ""}), ElementsAre("oci", "docker", "e2b"));
+  EXPECT_THAT(texts({"run", "--backend", ""}), ElementsAre("oci", "docker", "e2b", "kubernetes"));
   EXPECT_THAT(texts({"completion", ""}), ElementsAre("bash", "zsh", "fish"));
   EXPECT_THAT(texts({"serve", "--log-level", "t"}), ElementsAre("trace"));
 }

@@ -4,10 +4,10 @@
 #include <charconv>
 #include <cmath>
 
-#include "http/address.hpp"
 #include "connect/code.hpp"
 #include "core/base64.hpp"
 #include "core/percent_encoding.hpp"
+#include "http/address.hpp"
 #include "json/lenient_json.hpp"
 
 namespace cloche::e2b {

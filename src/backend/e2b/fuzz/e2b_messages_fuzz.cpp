@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "http/address.hpp"
 #include "backend/e2b/api/messages.hpp"
 #include "connect/envelope.hpp"
+#include "http/address.hpp"
 
 namespace {
 
