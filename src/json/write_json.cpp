@@ -3,7 +3,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <stdexcept>
 
 #include "core/base64.hpp"
 #include "core/text.hpp"
@@ -52,7 +51,10 @@ void append_whole(std::string& into, Number number) {
 }
 
 void append_number(std::string& into, double number) {
-  if (!std::isfinite(number)) throw std::domain_error("JSON has no number for NaN or infinity");
+  if (!std::isfinite(number)) {
+    into += "null";
+    return;
+  }
   if (number == 0) {
     into += '0';  // and not "-0"
     return;

@@ -9,10 +9,11 @@
 
 namespace cloche {
 
-// Throws std::domain_error for a number that JSON does not have: NaN, infinity.
+// Numbers that JSON does not have, NaN and infinity, become null: a value may come from outside, and a reader makes
+// infinity of 1e999.
 std::string write_json(const json::value& value);
 
-// The shortest decimal that reads back as the same number. Throws std::domain_error for NaN and infinity.
+// The shortest decimal that reads back as the same number; null for NaN and infinity.
 std::string write_json_number(double number);
 
 // Quoted and escaped. The text is UTF-8.

@@ -1,10 +1,8 @@
 #include "dialect/e2b/interpreter/lines.hpp"
 
-#include <algorithm>
 #include <array>
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
-#include <cmath>
 #include <utility>
 
 #include "core/utc_time.hpp"
@@ -50,15 +48,6 @@ std::string_view name_of(std::string_view mime_type) {
   return {};
 }
 
-// 1e999 is read as infinity, which cannot be written as JSON.
-bool has_numbers_of_json(const json::value& value) {
-  if (const double* number = value.if_double()) return std::isfinite(*number);
-  if (const json::array* array = value.if_array()) return std::ranges::all_of(*array, has_numbers_of_json);
-  const json::object* object = value.if_object();
-  const auto is_fine = [](const auto& member) { return has_numbers_of_json(member.value()); };
-  return object == nullptr || std::ranges::all_of(*object, is_fine);
-}
-
 }  // namespace
 
 std::string execution_count_line(std::uint64_t count) {
@@ -93,7 +82,7 @@ std::string result_line(std::string_view described) {
   const json::value parsed = json::parse({described.data(), described.size()}, error, {}, options);
   const json::object* object = error ? nullptr : parsed.if_object();
   const json::object* forms = object != nullptr ? object_member(*object, "forms") : nullptr;
-  if (forms == nullptr || !has_numbers_of_json(parsed)) return {};
+  if (forms == nullptr) return {};
   json::object line = line_of("result");
   line["is_main_result"] = flag_member(*object, "main").value_or(false);
   json::object extra;
