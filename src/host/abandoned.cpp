@@ -28,7 +28,7 @@ Result<T> ask_backend(const EngineOptions& options, const std::string& owner, Ca
   asio::thread_pool threads{1};
   InstanceId id;
   id.value = owner;
-  CLOCHE_TRY(const auto backend, make_backend(io.get_executor(), threads, options, id));
+  CLOCHE_TRY(const auto backend, make_searching_backend(io.get_executor(), threads, options, id));
   std::optional<Result<T>> answer;
   asio::co_spawn(
       io,

@@ -66,15 +66,24 @@ constexpr BackendMaker makers[] = {{BackendKind::oci, &make_oci},
                                    {BackendKind::e2b, &make_e2b},
                                    {BackendKind::kubernetes, &make_kubernetes}};
 
+Result<std::unique_ptr<Backend>> make(BackendParts parts) {
+  const auto* maker = std::ranges::find(makers, parts.options.backend, &BackendMaker::kind);
+  if (maker == std::end(makers)) return fail(ErrorCode::unsupported, "this program was built without this backend");
+  return maker->make(std::move(parts));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Backend>> make_backend(Executor executor, asio::thread_pool& threads,
                                               const EngineOptions& options, const InstanceId& instance,
                                               std::shared_ptr<disk::Ledger> ledger) {
-  const auto* maker = std::ranges::find(makers, options.backend, &BackendMaker::kind);
-  if (maker == std::end(makers)) return fail(ErrorCode::unsupported, "this program was built without this backend");
   CLOCHE_TRY(std::string agent_path, place_agent(options.state_dir));
-  return maker->make({std::move(executor), threads, options, instance, std::move(agent_path), std::move(ledger)});
+  return make({std::move(executor), threads, options, instance, std::move(agent_path), std::move(ledger)});
+}
+
+Result<std::unique_ptr<Backend>> make_searching_backend(Executor executor, asio::thread_pool& threads,
+                                                        const EngineOptions& options, const InstanceId& instance) {
+  return make({std::move(executor), threads, options, instance, agent_place(options.state_dir), nullptr});
 }
 
 unsigned blocking_threads(const ManagerOptions& options) {

@@ -17,6 +17,11 @@ Result<std::unique_ptr<Backend>> make_backend(Executor executor, asio::thread_po
                                               const EngineOptions& options, const InstanceId& instance,
                                               std::shared_ptr<disk::Ledger> ledger = nullptr);
 
+// For a look at what exists, and its removal: it writes nothing until it is asked to. It cannot create sandboxes on a
+// host on which no other backend has placed the agent.
+Result<std::unique_ptr<Backend>> make_searching_backend(Executor executor, asio::thread_pool& threads,
+                                                        const EngineOptions& options, const InstanceId& instance);
+
 // How many threads a backend needs that blocks: one for each sandbox that the manager's gates let be made or removed at
 // a time, and some for the rest, so that a slow image or a sandbox that resists holds up nothing else.
 unsigned blocking_threads(const ManagerOptions& options);

@@ -18,6 +18,8 @@ namespace cloche {
 
 namespace {
 
+std::string directory_of_agents(const std::string& state_dir) { return state_dir + "/agents"; }
+
 bool is_complete(const std::string& path, std::size_t size) {
   struct stat about{};
   return ::stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode) && about.st_size == static_cast<off_t>(size) &&
@@ -28,11 +30,15 @@ bool is_complete(const std::string& path, std::size_t size) {
 
 std::string_view embedded_agent() { return CLOCHE_EMBEDDED(embedded_agent); }
 
+std::string agent_place(const std::string& state_dir) {
+  static const std::string checksum = sha256_hex(embedded_agent());
+  return directory_of_agents(state_dir) + "/" + checksum;
+}
+
 Result<std::string> place_agent(const std::string& state_dir) {
   const std::string_view binary = embedded_agent();
-  static const std::string checksum = sha256_hex(binary);
-  const std::string directory = state_dir + "/agents";
-  const std::string path = directory + "/" + checksum;
+  const std::string directory = directory_of_agents(state_dir);
+  const std::string path = agent_place(state_dir);
   if (is_complete(path, binary.size())) return path;
 
   std::error_code error;

@@ -10,6 +10,9 @@ namespace cloche {
 
 std::string_view embedded_agent();
 
+// Where it is below the directory, once it has been placed there.
+std::string agent_place(const std::string& state_dir);
+
 // Writes it, once for each version, below the directory; says where.
 Result<std::string> place_agent(const std::string& state_dir);
 

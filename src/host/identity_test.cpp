@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "core/ids.hpp"
+#include "host/abandoned.hpp"
 #include "host/ephemeral_instance.hpp"
 #include "host/identity_file.hpp"
 #include "host/instance_dir.hpp"
@@ -234,6 +235,14 @@ TEST_F(Instances, PassingOfAKilledProcess_IsFoundByTheSameRunDirectoryAlone) {
   ASSERT_THAT(found, SizeIs(1));
   found[0].release();
   EXPECT_THAT(find_abandoned_ephemeral(ephemeral), SizeIs(0));
+}
+
+TEST_F(Identities, SearchForLeftovers_CreatesNothing) {
+  const EngineOptions nowhere = options("no-state", "no-run");
+  const auto found = find_leftovers(nowhere);
+  EXPECT_TRUE(found) << found.error().message;
+  EXPECT_FALSE(fs::exists(nowhere.state_dir));
+  EXPECT_FALSE(fs::exists(nowhere.run_dir));
 }
 
 }  // namespace
