@@ -36,6 +36,7 @@ struct ResourceUse {
   std::chrono::microseconds cpu_time{};  // since it was created
   Bytes memory;                          // in use, without the page cache
   Bytes cache;                           // the page cache
+  std::optional<Bytes> disk;             // what the file system of the work directory has in use; nullopt: not known
 };
 
 // TCP listeners on a sandbox's loopback that are this process's own: no process inside has a copy of them, or of a

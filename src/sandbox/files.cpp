@@ -55,6 +55,7 @@ std::uint64_t most_content(const wire::FileRequest& request) {
 // The level that an agent must have to interpret a request as intended. Rules of `changes` do not require one: an old
 // agent that does not know them reports more.
 std::uint32_t level_of(const wire::FileRequest& request) {
+  if (request.op == wire::FileOp::space) return 3;
   if (request.op == wire::FileOp::watch || request.details || !request.attributes.empty() || request.depth != 0)
     return 2;
   const bool searches = request.op == wire::FileOp::glob || request.op == wire::FileOp::grep;
@@ -67,7 +68,8 @@ std::uint32_t level_of(const wire::FileRequest& request) {
 bool is_size(std::uint64_t size) { return size <= static_cast<std::uint64_t>(INT64_MAX); }
 
 Status check_sizes(const wire::FileReply& reply) {
-  const bool good = is_size(reply.total_size) && std::ranges::all_of(reply.entries, is_size, &FileEntry::size);
+  const bool good = is_size(reply.total_size) && is_size(reply.bytes) &&
+                    std::ranges::all_of(reply.entries, is_size, &FileEntry::size);
   if (good) return {};
   return fail(ErrorCode::protocol, "the sandbox's agent sent an invalid file size");
 }
@@ -205,6 +207,7 @@ Task<Status> Files::write_stream(FilePath path, Source source, WriteOptions opti
   ask.mode = options.mode;
   ask.parents = options.parents == WriteOptions::Parents::make;
   ask.append = options.existing == WriteOptions::Existing::append;
+  ask.in_place = options.appearance == WriteOptions::Appearance::growing;
   ask.max_bytes = options.most.count;
   ask.force = options.read_only == WriteOptions::ReadOnly::replace;
   ask.attributes = std::move(options.attributes);
@@ -242,6 +245,14 @@ Task<Status> Files::read_stream(FilePath path, FileRange range, Sink sink, Deadl
   auto reply = co_await perform(std::move(ask), nullptr, std::move(sink), deadline);
   if (!reply) co_return fail(std::move(reply).error());
   co_return Status{};
+}
+
+Task<Result<DiskSpace>> Files::space(FilePath path, Deadline deadline) {
+  auto ask = request(wire::FileOp::space, std::move(path));
+  Sink sink = throw_away;
+  auto reply = co_await perform(std::move(ask), nullptr, std::move(sink), deadline);
+  if (!reply) co_return fail(std::move(reply).error());
+  co_return DiskSpace{Bytes{reply->bytes}, Bytes{reply->total_size}};
 }
 
 Task<Result<FileEntry>> Files::stat(FilePath path, Links links, Deadline deadline) {

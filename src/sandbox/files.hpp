@@ -41,12 +41,21 @@ struct WriteOptions {
   std::uint32_t mode = 0644;
   enum class Parents { must_exist, make } parents = Parents::make;
   enum class Existing { replace, append } existing = Existing::replace;
+  // A new file appears with all of its content; or as a program writes it, which watchers see: empty, then its mode is
+  // set, then it grows. It is removed again if the content does not arrive. An existing file is replaced whole in any
+  // case. An old agent does not know the second way and uses the first.
+  enum class Appearance { whole, growing } appearance = Appearance::whole;
   Bytes most;  // 0: no cap but the sandbox's own
   // A file that the user cannot write to is refused, as for a program of the user; or replaced anyway.
   enum class ReadOnly { refuse, replace } read_only = ReadOnly::refuse;
   // Extended attributes by their full names (user.*), set before the file appears: at most 32, and 4 KiB in all.
   // `unsupported` where the file system has none.
   std::map<std::string, std::string> attributes;
+};
+
+struct DiskSpace {
+  Bytes used;
+  Bytes total;
 };
 
 struct DirectoryOptions {
@@ -166,6 +175,8 @@ class Files {
   // At most `most` bytes of the range; `cut` if there was more.
   Task<Result<ReadResult>> read(FilePath path, FileRange range, Bytes most, Deadline deadline = Deadline::never());
   Task<Status> read_stream(FilePath path, FileRange range, Sink sink, Deadline deadline = Deadline::never());
+  // Of the file system in which the path is, as the sandbox reports it. `unsupported` with an agent of before.
+  Task<Result<DiskSpace>> space(FilePath path, Deadline deadline = Deadline::never());
   Task<Result<FileEntry>> stat(FilePath path, Links links = Links::follow, Deadline deadline = Deadline::never());
   Task<Result<FileEntry>> stat(FilePath path, StatOptions options, Deadline deadline = Deadline::never());
   Task<Result<EntryList>> list(FilePath path, Recursion recursion = Recursion::none,

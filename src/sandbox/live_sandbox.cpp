@@ -332,6 +332,16 @@ Task<Status> LiveSandbox::thaw(Deadline deadline) {
   co_return thawed;
 }
 
+Task<Result<ResourceUse>> LiveSandbox::resource_and_disk_use(Deadline deadline) {
+  auto use = co_await enclosure_->resource_use(deadline);
+  if (!use) co_return use;
+  Files here = files();
+  FilePath place(spec().work_dir);
+  auto space = co_await here.space(std::move(place), deadline);
+  if (space) use->disk = space->used;
+  co_return use;
+}
+
 Task<Status> LiveSandbox::destroy(Deadline deadline) {
   auto work = [this, deadline]() -> Task<Status> {
     link_->cut_off({ErrorCode::sandbox_lost, "the sandbox was destroyed"});

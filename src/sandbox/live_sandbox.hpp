@@ -119,7 +119,11 @@ class LiveSandbox {
   // are idempotent. After an error of freeze() it may be frozen or not, and is to be thawed.
   Task<Status> freeze(Deadline deadline);
   Task<Status> thaw(Deadline deadline);
+  // What the backend measures from outside. Works while it is frozen.
   Task<Result<ResourceUse>> resource_use(Deadline deadline) { return enclosure_->resource_use(deadline); }
+  // The same with the use of the disk, which the agent reports: not while it is frozen. Without an answer of the agent
+  // it is not known.
+  Task<Result<ResourceUse>> resource_and_disk_use(Deadline deadline);
   Task<Result<Evidence>> evidence() { return enclosure_->evidence(); }
   Task<Status> ping(Deadline deadline) { return link_->ping(deadline); }
 

@@ -169,8 +169,8 @@ Result<Limits> SessionStore::limits_of(const auth::AuthorizedTenant& tenant, con
 Task<Result<ResourceUse>> SessionStore::resource_use(auth::AuthorizedTenant tenant, std::string id, Deadline deadline) {
   CLOCHE_CO_TRY(const auto session, find_pausable({tenant.name(), id}));
   const auto sandbox = session->lease_.shared();
-  auto use = co_await sandbox->resource_use(deadline);
-  co_return use;
+  if (session->state() == SessionState::live) co_return co_await sandbox->resource_and_disk_use(deadline);
+  co_return co_await sandbox->resource_use(deadline);
 }
 
 }  // namespace cloche::session

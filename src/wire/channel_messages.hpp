@@ -16,7 +16,8 @@ constexpr std::uint32_t protocol_version = 5;
 // The features of FileRequest that an agent supports. It is raised when something is added that an older agent would
 // ignore or reject as malformed; the server then reports that the agent is too old instead of sending it. 0: an agent
 // from before there were levels. 1: `edit`, and the fields of FileRequest from 25 on. 2: `watch`, and those from 36 on.
-constexpr std::uint32_t file_level = 2;
+// 3: `space`.
+constexpr std::uint32_t file_level = 3;
 
 // The same for EgressRequest. 1: `names_only`, and EgressAsk.
 constexpr std::uint32_t egress_level = 1;

@@ -28,7 +28,8 @@ enum class FileOp : std::uint32_t {
   changes,  // regular files of the tree below path that were made or changed after `since_ns`
   edit,     // every `pattern` of a file becomes `replacement`, byte for byte, all of them or none
   watch,  // a reply when the watch is armed, then lane out: WatchEvents of a directory, or with `recursive` of the tree
-  last_ = watch,
+  space,  // of the file system of path: bytes used, and total_size
+  last_ = space,
 };
 
 struct FileRequest {
@@ -73,6 +74,7 @@ struct FileRequest {
   bool details = false;              // stat, list, glob: the members of FileEntry from `attributes` on, too
   TextMap attributes;                // write: extended attributes that the file has when it appears
   std::uint32_t depth = 0;           // list with `recursive`: so many levels; 0: all
+  bool in_place = false;             // write: a new file appears empty, gets its mode and then its content
 };
 template <class Fields>
 void fields(Fields& f, FileRequest& m) {
@@ -114,6 +116,7 @@ void fields(Fields& f, FileRequest& m) {
   f(36, m.details);
   f(37, m.attributes);
   f(38, m.depth);
+  f(39, m.in_place);
 }
 
 enum class FileType : std::uint32_t { other = 0, regular, directory, symlink, fifo, socket, device, last_ = device };
@@ -211,10 +214,10 @@ struct FileReply {
   std::vector<FileEntry> entries;
   std::vector<GrepMatch> matches;
   bool cut = false;                     // there was more than the cap let through
-  std::uint64_t bytes = 0;              // written, read, or in all content unpacked
+  std::uint64_t bytes = 0;              // written, read, in all content unpacked, or used of a file system
   std::uint64_t files = 0;              // removed, made, listed, unpacked, packed, searched; edit: occurrences
   std::uint64_t skipped = 0;            // list, glob, grep: unreadable; grep: binary; tar_out: sockets and the like
-  std::uint64_t total_size = 0;         // read: of the whole file; a first reply brings it before the content
+  std::uint64_t total_size = 0;         // read: of the whole file; a first reply brings it before the content; space
   std::int64_t moment_ns = 0;           // mark; changes: when the newest file was changed, if all were scanned
   std::optional<std::uint64_t> binary;  // grep: of those skipped
   std::uint64_t ignored = 0;            // changes: changed files and directories that the rules passed over

@@ -56,6 +56,7 @@ Operation operation_of(wire::FileOp op) {
     case wire::FileOp::changes: return {"find changes in", find_changes};
     case wire::FileOp::edit: return {"edit", edit_file};
     case wire::FileOp::watch: return {"watch", watch_directory};
+    case wire::FileOp::space: return {"measure", measure_space};
   }
   return {"file operation", nullptr};
 }

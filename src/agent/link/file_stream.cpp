@@ -70,7 +70,8 @@ bool changes_files(wire::FileOp op) {
     case wire::FileOp::grep:
     case wire::FileOp::mark:
     case wire::FileOp::changes:
-    case wire::FileOp::watch: return false;
+    case wire::FileOp::watch:
+    case wire::FileOp::space: return false;
   }
   return true;
 }

@@ -65,6 +65,7 @@ Task<Status> metrics(SessionStore& store, Call& call) {
   answer["cpu_time"] = std::chrono::duration<double>(use->cpu_time).count();
   answer["memory"] = use->memory.count;
   answer["cache"] = use->cache.count;
+  if (use->disk) answer["disk"] = use->disk->count;
   json::object of;
   of["memory"] = limits.memory.count;
   of["cpus"] = limits.cpus;

@@ -25,6 +25,7 @@ Status mark_moment(const wire::FileRequest& request, const FileIo& io);
 Status find_changes(const wire::FileRequest& request, const FileIo& io);
 Status edit_file(const wire::FileRequest& request, const FileIo& io);
 Status watch_directory(const wire::FileRequest& request, const FileIo& io);
+Status measure_space(const wire::FileRequest& request, const FileIo& io);
 
 // Where the request's paths start, by its root and its rule for kernel files.
 Result<Base> base_of(const wire::FileRequest& request);

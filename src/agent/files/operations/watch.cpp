@@ -27,7 +27,11 @@ class SignalsOnlyWhileWaiting {
   SignalsOnlyWhileWaiting& operator=(const SignalsOnlyWhileWaiting&) = delete;
   ~SignalsOnlyWhileWaiting() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
 
-  void wait(pollfd* polled, nfds_t count) const { ::ppoll(polled, count, nullptr, &before_); }
+  enum class Wait { until_ready, not_at_all };
+  void wait(pollfd* polled, nfds_t count, Wait how = Wait::until_ready) const {
+    const timespec at_once{};
+    ::ppoll(polled, count, how == Wait::not_at_all ? &at_once : nullptr, &before_);
+  }
 
  private:
   sigset_t before_{};
@@ -47,9 +51,11 @@ Status watch_directory(const wire::FileRequest& request, const FileIo& io) {
     // The reader's end closes only with the whole request: POLLERR tells of it while there is nothing to write.
     pollfd polled[2] = {{.fd = output.is_full() ? -1 : tree.fd(), .events = POLLIN, .revents = 0},
                         {.fd = io.out, .events = static_cast<short>(output.is_empty() ? 0 : POLLOUT), .revents = 0}};
-    signals.wait(polled, 2);
+    const bool has_queued = tree.has_queued() && !output.is_full();
+    using Wait = SignalsOnlyWhileWaiting::Wait;
+    signals.wait(polled, 2, has_queued ? Wait::not_at_all : Wait::until_ready);
     if ((polled[1].revents & (POLLERR | POLLHUP)) != 0) return fail_file(ECANCELED);
-    const Status taken = polled[0].revents != 0 ? tree.take_events() : Status{};
+    const Status taken = has_queued || polled[0].revents != 0 ? tree.take_events() : Status{};
     if (const int error = output.flush(); error != 0) return fail_file(error);
     if (taken) continue;
     // The last events come before the end.

@@ -179,6 +179,18 @@ TEST_P(WatchTest, FileOfTheAgent_IsWrittenWithoutATraceOfItsTemporaryName) {
   for (const std::string& event : events) EXPECT_EQ(event.find(".cloche-"), std::string::npos) << event;
 }
 
+TEST_P(WatchTest, FileThatGrows_IsCreatedThenGetsItsModeThenIsWritten) {
+  const auto events = events_of(false, [&] {
+    for (const char* name : {"one", "two", "three"}) {
+      auto request = beneath(wire::FileOp::write, name);
+      request.in_place = true;
+      EXPECT_THAT(run(request, "content").status, Succeeds());
+    }
+  });
+  EXPECT_THAT(events, ElementsAre("created one", "mode_changed one", "written one", "created two", "mode_changed two",
+                                  "written two", "created three", "mode_changed three", "written three"));
+}
+
 TEST_P(WatchTest, WithoutRecursion_NothingBelowIsTold) {
   make("d");
   const auto events = events_of(false, [&] { put("d/f", "x"); });

@@ -1,4 +1,4 @@
-// write: content to a file, whole or not at all; or appended.
+// write: content to a file, whole or not at all; or appended; or to a new file that grows, as a program would write it.
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -72,6 +72,51 @@ Result<std::uint64_t> replace_content(const wire::FileRequest& request, int in, 
   return written;
 }
 
+// Removes the file again unless it is complete. Another file that has the name by then is left alone.
+class GrowingFile {
+ public:
+  GrowingFile(const Place& place, UniqueFd fd) : place_(place), fd_(std::move(fd)) {}
+  GrowingFile(const GrowingFile&) = delete;
+  GrowingFile& operator=(const GrowingFile&) = delete;
+  ~GrowingFile() {
+    struct stat own = {};
+    struct stat named = {};
+    if (is_complete_ || ::fstat(fd_.get(), &own) != 0) return;
+    if (::fstatat(place_.parent.get(), place_.name.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0) return;
+    if (own.st_dev == named.st_dev && own.st_ino == named.st_ino) {
+      ::unlinkat(place_.parent.get(), place_.name.c_str(), 0);
+    }
+  }
+
+  int fd() const { return fd_.get(); }
+  void keep() { is_complete_ = true; }
+
+ private:
+  const Place& place_;
+  UniqueFd fd_;
+  bool is_complete_ = false;
+};
+
+Result<std::uint64_t> grow_new(const wire::FileRequest& request, int in, const Place& place, mode_t mode) {
+  UniqueFd fd(
+      ::openat(place.parent.get(), place.name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!fd && errno == EEXIST) return replace_content(request, in, place, mode);
+  if (!fd) return fail_file(errno);
+  GrowingFile file(place, std::move(fd));
+  CLOCHE_CHECK(set_attributes(file.fd(), request.attributes));
+  if (::fchmod(file.fd(), mode) != 0) return fail_file(errno);
+  CLOCHE_TRY(const std::uint64_t written, copy_content(request, in, file.fd()));
+  file.keep();
+  return written;
+}
+
+Result<std::uint64_t> write_content(const wire::FileRequest& request, int in, const Place& place, mode_t mode,
+                                    bool is_new) {
+  if (request.append) return append_content(request, in, place, mode);
+  if (request.in_place && is_new) return grow_new(request, in, place, mode);
+  return replace_content(request, in, place, mode);
+}
+
 }  // namespace
 
 Status write_file(const wire::FileRequest& request, const FileIo& io) {
@@ -89,8 +134,7 @@ Status write_file(const wire::FileRequest& request, const FileIo& io) {
   CLOCHE_TRY(const std::optional<mode_t> existing, existing_mode(place));
   if (existing && !request.force) CLOCHE_CHECK(require_writable(place.parent.get(), place.name));
   const mode_t mode = asked_mode != 0 ? asked_mode : existing.value_or(0644);
-  CLOCHE_TRY(const std::uint64_t written, request.append ? append_content(request, io.in, place, mode)
-                                                         : replace_content(request, io.in, place, mode));
+  CLOCHE_TRY(const std::uint64_t written, write_content(request, io.in, place, mode, !existing));
   made.keep();
   return io.reply({.done = true, .bytes = written});
 }

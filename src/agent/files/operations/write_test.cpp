@@ -112,6 +112,22 @@ TEST_P(WriteTest, MoreThanTheCap_LeavesNothing) {
   EXPECT_THAT(run(request, std::string(1000, 'x')).status, Succeeds());
 }
 
+TEST_P(WriteTest, FileThatGrows_IsWholeAtItsEndOrGone) {
+  auto request = beneath(FileOp::write, "a/f");
+  request.parents = true;
+  request.in_place = true;
+  request.mode = 0640;
+  request.max_bytes = 1000;
+  EXPECT_THAT(run(request, std::string(1001, 'x')).status, FailsWith(ErrorCode::limit_reached));
+  EXPECT_THAT(names(), IsEmpty());
+  EXPECT_THAT(run(request, "content").status, Succeeds());
+  EXPECT_EQ(get("a/f"), "content");
+  EXPECT_EQ(mode("a/f"), 0640U);
+  // One that exists is replaced whole.
+  EXPECT_THAT(run(request, std::string(1001, 'x')).status, FailsWith(ErrorCode::limit_reached));
+  EXPECT_EQ(get("a/f"), "content");
+}
+
 TEST_P(WriteTest, WhatIsNoRegularFile_IsRefused) {
   make("d");
   ASSERT_EQ(::mkfifo(at("fifo").c_str(), 0666), 0);
@@ -223,6 +239,14 @@ class HalfWritten {
 TEST_P(WriteTest, CancelledBySigterm_LeavesNothing) {
   auto request = beneath(FileOp::write, "a/f");
   request.parents = true;
+  const int status = HalfWritten(request).end_with(SIGTERM);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 3);
+  EXPECT_THAT(names(), IsEmpty());
+}
+
+TEST_P(WriteTest, FileThatGrows_CancelledBySigterm_LeavesNothing) {
+  auto request = beneath(FileOp::write, "f");
+  request.in_place = true;
   const int status = HalfWritten(request).end_with(SIGTERM);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 3);
   EXPECT_THAT(names(), IsEmpty());

@@ -21,6 +21,7 @@ using Kind = wire::WatchEvent::Kind;
 
 constexpr std::size_t default_directories = 8192;
 constexpr std::size_t most_told = 10'000;
+constexpr std::size_t most_queued = 4096;
 constexpr std::uint32_t directory_mask = IN_CREATE | IN_MODIFY | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB |
                                          IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR | IN_EXCL_UNLINK;
 
@@ -151,55 +152,86 @@ void WatchedTree::tell_incomplete(const std::string& path) {
   if (!std::exchange(told_incomplete_, true)) output_.add(Kind::overflow, path);
 }
 
-Status WatchedTree::take_events() {
+bool WatchedTree::read_events() {
   alignas(inotify_event) char buffer[16 * 1024];
+  ssize_t size = 0;
+  do {
+    size = ::read(inotify_.get(), buffer, sizeof buffer);
+  } while (size < 0 && errno == EINTR);
+  for (const char* at = buffer; size > 0 && at < buffer + size;) {
+    inotify_event event;
+    std::memcpy(&event, at, sizeof event);
+    const char* name = at + sizeof event;
+    queue_.push_back({event.wd, event.mask, event.cookie, std::string(name, ::strnlen(name, event.len))});
+    at = name + event.len;
+  }
+  return size > 0;
+}
+
+Status WatchedTree::take_events() {
   while (!output_.is_full() && !cancelled()) {
-    const ssize_t size = ::read(inotify_.get(), buffer, sizeof buffer);
-    if (size < 0 && errno == EINTR) continue;
-    if (size <= 0) {
+    if (queue_.empty() && !read_events()) {
       told_.clear();
       return {};
     }
-    for (const char* at = buffer; at < buffer + size;) {
-      inotify_event event;
-      std::memcpy(&event, at, sizeof event);
-      const char* name = at + sizeof event;
-      CLOCHE_CHECK(take(event, {name, ::strnlen(name, event.len)}));
-      at = name + event.len;
-    }
+    const Change next = std::move(queue_.front());
+    queue_.pop_front();
+    CLOCHE_CHECK(take(next));
   }
   return {};
 }
 
-Status WatchedTree::take(const inotify_event& event, std::string_view name) {
-  if ((event.mask & IN_Q_OVERFLOW) != 0) {
+bool WatchedTree::has_write_ahead(const Change& created) const {
+  for (const Change& each : queue_) {
+    if (each.watch != created.watch || each.name != created.name) continue;
+    if ((each.mask & IN_MODIFY) != 0) return true;
+    if ((each.mask & (IN_DELETE | IN_MOVED_FROM)) != 0) return false;
+  }
+  return false;
+}
+
+// A file that a program has made and written to has an event of its own for that, which may be on its way.
+bool WatchedTree::appeared_with_content(const Change& created, const std::string& path) {
+  if (has_write_ahead(created)) return false;
+  const UniqueFd file = open(path, O_PATH | O_NOFOLLOW);
+  struct stat about = {};
+  if (!file || ::fstat(file.get(), &about) != 0) return false;
+  if (!S_ISREG(about.st_mode) || about.st_size == 0 || about.st_nlink != 1) return false;
+  if (queue_.size() < most_queued) read_events();
+  return !has_write_ahead(created);
+}
+
+Status WatchedTree::take(const Change& change) {
+  if ((change.mask & IN_Q_OVERFLOW) != 0) {
     output_.add(Kind::overflow, {});
     if (!recursive_) return {};
     // Directories may be among what was lost.
     UniqueFd directory = open({}, open_reading | O_DIRECTORY);
     return directory ? watch_below(std::move(directory), {}, Tell::nothing) : Status{};
   }
-  const auto found = paths_.find(event.wd);
+  const auto found = paths_.find(change.watch);
   if (found == paths_.end()) return {};  // of a directory that has been forgotten
   const std::string directory = found->second;
-  if (directory.empty() && (event.mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED | IN_UNMOUNT)) != 0) {
+  if (directory.empty() && (change.mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED | IN_UNMOUNT)) != 0) {
     return fail(gone());
   }
-  if ((event.mask & IN_IGNORED) != 0) {
+  if ((change.mask & IN_IGNORED) != 0) {
     watches_.erase(directory);
     paths_.erase(found);
     return {};
   }
-  if (!name.empty()) {
-    take_named(event.mask, event.cookie, directory, name);
-  } else if ((event.mask & IN_ATTRIB) != 0) {
+  if (!change.name.empty()) {
+    take_named(change, directory);
+  } else if ((change.mask & IN_ATTRIB) != 0) {
     check_access(directory);
   }
   return {};
 }
 
-void WatchedTree::take_named(std::uint32_t mask, std::uint32_t cookie, const std::string& directory,
-                             std::string_view name) {
+void WatchedTree::take_named(const Change& change, const std::string& directory) {
+  const std::uint32_t mask = change.mask;
+  const std::uint32_t cookie = change.cookie;
+  const std::string& name = change.name;
   // What is written whole appears by a move from a temporary name, which nobody is told of.
   if (is_temporary_name(name)) {
     if ((mask & IN_MOVED_FROM) != 0) replaced_by_ = cookie;
@@ -211,10 +243,13 @@ void WatchedTree::take_named(std::uint32_t mask, std::uint32_t cookie, const std
     const bool replaces = (mask & IN_MOVED_TO) != 0 && cookie != 0 && cookie == replaced_by_;
     if (replaces && has_unnamed_files_) return output_.add(Kind::written, path);
     if (told_.erase(path) > 0) return;
-    if ((mask & IN_CREATE) != 0 || replaces) {
+    if ((mask & IN_CREATE) != 0 && !is_directory) {
+      output_.add(Kind::created, path);
+      if (appeared_with_content(change, path)) output_.add(Kind::written, path);
+    } else if ((mask & IN_CREATE) != 0 || replaces) {
       const UniqueFd parent = open(directory, O_PATH | O_DIRECTORY);
       if (parent) {
-        tell_created(parent.get(), std::string(name).c_str(), path);
+        tell_created(parent.get(), name.c_str(), path);
         told_.erase(path);
       } else {
         output_.add(Kind::created, path);

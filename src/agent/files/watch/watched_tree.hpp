@@ -7,6 +7,7 @@
 #include <sys/inotify.h>
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <string>
 #include <string_view>
@@ -27,6 +28,8 @@ class WatchedTree {
                                  WatchOutput& output);
 
   int fd() const { return inotify_.get(); }
+  // Some of what has been read is left for the next call of take_events().
+  bool has_queued() const { return !queue_.empty(); }
 
   // Takes the events that have come, as many as the output has room for. not_found when the directory itself is gone.
   Status take_events();
@@ -34,6 +37,14 @@ class WatchedTree {
  private:
   WatchedTree(const wire::FileRequest& request, const Base& base, const CheckedPath& top, UniqueFd inotify,
               WatchOutput& output);
+
+  // An event of the kernel.
+  struct Change {
+    int watch = -1;
+    std::uint32_t mask = 0;
+    std::uint32_t cookie = 0;
+    std::string name;  // in the watched directory; empty: that directory itself
+  };
 
   enum class Tell { nothing, created };
   // Watches the open directory; an errno.
@@ -43,8 +54,13 @@ class WatchedTree {
   void watch_new(const std::string& path);
   void forget(const std::string& path);
   void tell_created(int parent, const char* name, const std::string& path);
-  Status take(const inotify_event& event, std::string_view name);
-  void take_named(std::uint32_t mask, std::uint32_t cookie, const std::string& directory, std::string_view name);
+  // Appends events to the queue; false if there are none now.
+  bool read_events();
+  bool has_write_ahead(const Change& created) const;
+  // Whether a new file has content of which no event tells.
+  bool appeared_with_content(const Change& created, const std::string& path);
+  Status take(const Change& change);
+  void take_named(const Change& change, const std::string& directory);
   void check_access(const std::string& path);
   void tell_incomplete(const std::string& path);
   // Below the top; empty: the top itself. Or none, and errno.
@@ -63,6 +79,7 @@ class WatchedTree {
   std::unordered_map<int, std::string> paths_;  // of watches; the top's is empty
   std::map<std::string, int> watches_;
   std::unordered_set<std::string> told_;  // found by reading; their events may still be in the queue
+  std::deque<Change> queue_;              // read and not taken yet
   std::uint32_t replaced_by_ = 0;         // the cookie of a move from a temporary name
   bool told_incomplete_ = false;
   bool has_unnamed_files_ = false;

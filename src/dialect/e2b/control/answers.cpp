@@ -110,8 +110,7 @@ json::object to_metric_json(const SandboxSpec& spec, const ResourceUse& use, dou
   body["memUsed"] = use.memory.count;
   body["memTotal"] = spec.limits.memory.count;
   body["memCache"] = use.cache.count;
-  // What the files of the sandbox take is not measured.
-  body["diskUsed"] = 0;
+  body["diskUsed"] = use.disk.value_or(Bytes{0}).count;
   body["diskTotal"] = disk_of(spec).count;
   return body;
 }

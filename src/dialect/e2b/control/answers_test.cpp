@@ -82,10 +82,11 @@ TEST(CpuShare, IsOfTheTimeBetweenTwoSamples) {
 
 TEST(Answers, Metric_HasNumbersInBytes) {
   const Fixture fixture;
-  const ResourceUse use{.cpu_time = 1s, .memory = mib(10), .cache = mib(1)};
+  const ResourceUse use{.cpu_time = 1s, .memory = mib(10), .cache = mib(1), .disk = mib(3)};
   const auto body = to_metric_json(fixture.spec, use, 12.5, fixture.info.created);
   EXPECT_EQ(body.at("memUsed").to_number<std::uint64_t>(), mib(10).count);
   EXPECT_EQ(body.at("memTotal").to_number<std::uint64_t>(), mib(512).count);
+  EXPECT_EQ(body.at("diskUsed").to_number<std::uint64_t>(), mib(3).count);
   EXPECT_EQ(body.at("cpuUsedPct").as_double(), 12.5);
   EXPECT_TRUE(body.at("timestampUnix").is_int64());
 }

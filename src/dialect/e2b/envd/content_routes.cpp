@@ -138,6 +138,8 @@ class Upload {
   Upload(DataCall& call, FileUse& use, std::optional<std::string> path)
       : call_(call), use_(use), path_(std::move(path)) {
     options_.attributes = metadata_in(call.exchange.fields());
+    // Clients count the events of a new file: it is created, gets its mode and is written.
+    options_.appearance = WriteOptions::Appearance::growing;
   }
 
   Task<Result<json::array>> write() {

@@ -54,7 +54,7 @@ class CpuMeter final : public session::SessionPart {
 
 Task<> show_metrics(DataCall& call) {
   const auto sandbox = call.use->lease().shared();
-  auto use = co_await sandbox->resource_use(Deadline::after(measuring_timeout));
+  auto use = co_await sandbox->resource_and_disk_use(Deadline::after(measuring_timeout));
   if (!use) {
     co_await answer_rest_error(call.exchange, 500, "the use of resources could not be measured");
     co_return;
@@ -71,9 +71,9 @@ Task<> show_metrics(DataCall& call) {
   body["mem_cache"] = use->cache.count;
   body["mem_total_mib"] = limits.memory.count / bytes_per_mib;
   body["mem_used_mib"] = use->memory.count / bytes_per_mib;
-  // What the files of the sandbox take is not measured.
-  body["disk_used"] = 0;
-  body["disk_total"] = limits.work_dir.count;
+  body["disk_used"] = use->disk.value_or(Bytes{0}).count;
+  const SandboxSpec& spec = sandbox->spec();
+  body["disk_total"] = spec.workspace == WorkspaceKind::disk ? spec.disk_size.count : limits.work_dir.count;
   const json::value reply = std::move(body);
   [[maybe_unused]] auto sent = co_await http::respond_json(call.exchange, 200, reply);
 }
