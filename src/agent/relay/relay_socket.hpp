@@ -1,8 +1,7 @@
 // The relay's abstract unix socket: who may listen there, and who may connect.
 //
 // A program of the sandbox can connect to any abstract socket, and can listen at a name that is free. So both sides
-// check that the other one is uid 0. gVisor reports the credentials of the caller itself for SO_PEERCRED, so a
-// connection also begins with one byte that carries the sender's credentials, which every kernel checks.
+// check that the other one is uid 0, also by the byte with credentials that a connection begins with.
 #pragma once
 
 #include <optional>

@@ -6,18 +6,17 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "agent/kernel_probe.hpp"
+#include "agent/local_socket.hpp"
 #include "agent/sudo/command_line.hpp"
 #include "core/unique_fd.hpp"
 
@@ -42,33 +41,9 @@ std::string text_of(const char* path) {
 }
 
 UniqueFd connect_to_agent() {
-  UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  // The first byte stays zero: an abstract name.
-  std::memcpy(address.sun_path + 1, sudo_socket_name.data(), sudo_socket_name.size());
-  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + sudo_socket_name.size());
-  if (!socket || ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0)
-    stop_with("not allowed in this sandbox");
+  UniqueFd socket = connect_locally(sudo_socket_name);
+  if (!socket) stop_with("not allowed in this sandbox");
   return socket;
-}
-
-void send_credentials(int socket) {
-  const ucred self{.pid = ::getpid(), .uid = ::getuid(), .gid = ::getgid()};
-  char control[CMSG_SPACE(sizeof self)] = {};
-  char byte = 'c';
-  iovec data{&byte, 1};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_CREDENTIALS;
-  header->cmsg_len = CMSG_LEN(sizeof self);
-  std::memcpy(CMSG_DATA(header), &self, sizeof self);
-  if (::sendmsg(socket, &message, MSG_NOSIGNAL) != 1) stop_with("the agent does not respond");
 }
 
 // The descriptors go with the first byte.
@@ -158,7 +133,7 @@ void run_sudo(int argc, char** argv) {
   const UniqueFd signals(::signalfd(-1, &wanted, SFD_CLOEXEC));
   const UniqueFd socket = connect_to_agent();
   const UniqueFd directory(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (is_gvisor()) send_credentials(socket.get());
+  if (is_gvisor() && !send_credentials(socket.get())) stop_with("the agent does not respond");
   send_descriptors(socket.get(), directory.get());
   std::string bytes;
   wire::Encoder encoder(bytes);

@@ -1,66 +1,35 @@
 #include "agent/sudo/gate.hpp"
 
-#include <sys/socket.h>
-#include <sys/un.h>
-
 #include <chrono>
-#include <cstddef>
 #include <cstdio>
-#include <cstring>
 
 #include "agent/exec/program.hpp"
 #include "agent/kernel_probe.hpp"
+#include "agent/local_socket.hpp"
 #include "agent/sudo/sudo_protocol.hpp"
 
 namespace cloche::agent {
 
 namespace {
 
+constexpr int sudo_backlog = 16;
 constexpr int most_looks = 20;
 constexpr std::chrono::milliseconds between_looks{20};
 
-// The process that sent the first byte with its credentials; -1: none has come.
-pid_t sender_of_credentials(int connection) {
-  int on = 1;
-  ::setsockopt(connection, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
-  ucred sender{};
-  char control[CMSG_SPACE(sizeof sender)] = {};
-  char byte = 0;
-  iovec data{&byte, 1};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  const ssize_t n = ::recvmsg(connection, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  const cmsghdr* header = n == 1 ? CMSG_FIRSTHDR(&message) : nullptr;
-  if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_CREDENTIALS) return -1;
-  std::memcpy(&sender, CMSG_DATA(header), sizeof sender);
-  on = 0;  // the command reads descriptors from it, and nothing else
-  ::setsockopt(connection, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
-  return sender.pid;
-}
-
-pid_t peer_of(int connection) {
-  // gVisor tells the credentials of who asks.
-  if (is_gvisor()) return sender_of_credentials(connection);
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  return ::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : -1;
+// The process that connected; -1: it is not known yet. gVisor tells the credentials of who asks.
+pid_t caller_of(int connection) {
+  if (!is_gvisor()) return peer_of(connection).value_or(ucred{.pid = -1}).pid;
+  expect_credentials(connection);
+  const Credentials found = read_credentials(connection);
+  return found.state == Credentials::State::known ? found.sender.pid : -1;
 }
 
 }  // namespace
 
 void SudoGate::open() {
   if (listener_) return;
-  UniqueFd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  // The first byte stays zero: an abstract name, which only the sandbox's own network namespace has.
-  std::memcpy(address.sun_path + 1, sudo_socket_name.data(), sudo_socket_name.size());
-  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + sudo_socket_name.size());
-  if (!listener || ::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0 ||
-      ::listen(listener.get(), 16) != 0) {
+  UniqueFd listener = listen_locally(sudo_socket_name, sudo_backlog);
+  if (!listener) {
     std::perror("cloche-agent: sudo");
     return;
   }
@@ -79,7 +48,7 @@ void SudoGate::on_connection() {
 
 // A program can be here before its supervisor has reported that it started.
 void SudoGate::place(const std::shared_ptr<Caller>& caller) {
-  if (caller->pid <= 0) caller->pid = peer_of(caller->connection.get());
+  if (caller->pid <= 0) caller->pid = caller_of(caller->connection.get());
   Program* program = caller->pid > 0 ? Program::of_process(caller->pid) : nullptr;
   if (program != nullptr) return program->elevate(std::move(caller->connection));
   if (++caller->looks <= most_looks) {
