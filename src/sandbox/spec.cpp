@@ -58,12 +58,15 @@ Status validate_user(const SandboxSpec& spec) {
   }
   if (!spec.root) return {};
   for (const std::string& place : {spec.work_dir, home_of(spec)}) {
-    if (is_at_or_below(place, root_home) || is_at_or_below(root_home, place)) {
-      return fail(ErrorCode::invalid_argument, "in a sandbox with root, " + place + " must not be /root or below it");
+    for (const std::string_view own : {root_home, root_run_dir}) {
+      if (is_at_or_below(place, own) || is_at_or_below(own, place)) {
+        return fail(ErrorCode::invalid_argument,
+                    "in a sandbox with root, " + place + " must not be " + std::string(own) + " or below it");
+      }
     }
   }
   for (const Mount& mount : spec.mounts) {
-    if (is_at_or_below(mount.target, root_home)) {
+    if (is_at_or_below(mount.target, root_home) || is_at_or_below(mount.target, root_run_dir)) {
       return fail(ErrorCode::invalid_argument, "the target of a mount cannot be " + mount.target +
                                                    ": in a sandbox with root, that path is reserved");
     }

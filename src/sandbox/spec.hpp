@@ -24,8 +24,10 @@ inline std::uint32_t uid_of(const SandboxSpec& spec) { return spec.uid.value_or(
 // compilers keep in it is not among the files of the work.
 std::string home_of(const SandboxSpec& spec);
 
-// The home directory of root in sandboxes with SandboxSpec::root.
+// The home directory of root in sandboxes with SandboxSpec::root, and where its programs keep what they need at run
+// time.
 inline constexpr std::string_view root_home = "/root";
+inline constexpr std::string_view root_run_dir = "/run";
 
 // The smallest SandboxSpec::disk_size.
 inline constexpr Bytes least_disk = mib(8);

@@ -82,6 +82,8 @@ TEST(ValidateSpec, HomeOfRoot_IsReservedWhereThereIsRoot) {
   spec.root = true;
   EXPECT_FALSE(validate(spec));
   spec.work_dir = "/workspace";
+  spec.mounts = {{"/data", "/run/data"}};
+  EXPECT_FALSE(validate(spec));
   spec.mounts = {{"/data", "/root/data"}};
   EXPECT_FALSE(validate(spec));
 }

@@ -27,8 +27,12 @@ json::object tmpfs_places(const SandboxSpec& spec, const std::vector<std::string
   places["/tmp"] = fmt::format("rw,exec,nosuid,nodev,size={},nr_inodes={},mode=1777", spec.limits.tmp_dir.count,
                                inodes_for(spec.limits.tmp_dir));
   if (spec.root) {
-    places[root_home] = fmt::format("rw,exec,nosuid,nodev,size={},nr_inodes={},mode=0700", spec.limits.tmp_dir.count,
-                                    inodes_for(spec.limits.tmp_dir));
+    const auto place = [&](std::string_view mode) {
+      return fmt::format("rw,exec,nosuid,nodev,size={},nr_inodes={},mode={}", spec.limits.tmp_dir.count,
+                         inodes_for(spec.limits.tmp_dir), mode);
+    };
+    places[root_home] = place("0700");
+    places[root_run_dir] = place("0755");
   }
   // The engine's own has a size, and no limit of inodes.
   places["/dev/shm"] = fmt::format("rw,noexec,nosuid,nodev,size={},nr_inodes={},mode=1777", spec.limits.shm_dir.count,

@@ -117,7 +117,10 @@ json::array mounts(const SandboxSpec& spec, const BundleParts& parts) {
   list.push_back(tmpfs("/dev/shm", spec.limits.shm_dir, {"noexec", "mode=1777"}));
   list.push_back(mount("/dev/mqueue", "mqueue", "mqueue", strings({"nosuid", "noexec", "nodev"})));
   list.push_back(tmpfs("/tmp", spec.limits.tmp_dir, {"mode=1777"}));
-  if (spec.root) list.push_back(tmpfs(root_home, spec.limits.tmp_dir, {"mode=0700"}));
+  if (spec.root) {
+    list.push_back(tmpfs(root_home, spec.limits.tmp_dir, {"mode=0700"}));
+    list.push_back(tmpfs(root_run_dir, spec.limits.tmp_dir, {"mode=0755"}));
+  }
   if (spec.workspace == WorkspaceKind::memory) {
     list.push_back(tmpfs(spec.work_dir, spec.limits.work_dir,
                          {"mode=0755", "uid=" + std::to_string(uid_of(spec)), "gid=" + std::to_string(spec.gid)}));

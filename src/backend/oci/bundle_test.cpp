@@ -57,6 +57,8 @@ TEST(Bundle, SandboxWithRoot_HasRootsCapabilitiesAndHome) {
   EXPECT_TRUE(bundle.at("process").at("noNewPrivileges").as_bool());
   EXPECT_THAT(options_at(bundle, "/root"), HasSubstr("mode=0700"));
   EXPECT_THAT(options_at(bundle, "/root"), HasSubstr("nosuid"));
+  EXPECT_THAT(options_at(bundle, "/run"), HasSubstr("mode=0755"));
+  EXPECT_THROW(options_at(make_bundle({}, parts()), "/run"), std::out_of_range);
   EXPECT_THROW(options_at(make_bundle({}, parts()), "/root"), std::out_of_range);
 }
 

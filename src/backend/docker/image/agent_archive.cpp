@@ -122,6 +122,7 @@ Result<std::string> make_archive(const AgentProgram& agent, const ImageLayout& l
   if (layout.root) {
     CLOCHE_CHECK(add(writer, {"usr/bin/sudo", S_IFLNK | 0777, 0, 0, {}, agent_in_sandbox}));
     CLOCHE_CHECK(add(writer, {std::string(root_home).substr(1), S_IFDIR | 0700}));
+    CLOCHE_CHECK(add(writer, {std::string(root_run_dir).substr(1), S_IFDIR | 0755}));
   }
   if (additions.group) CLOCHE_CHECK(add(writer, {"etc/group", S_IFREG | 0644, 0, 0, *additions.group}));
   if (additions.passwd) CLOCHE_CHECK(add(writer, {"etc/passwd", S_IFREG | 0644, 0, 0, *additions.passwd}));

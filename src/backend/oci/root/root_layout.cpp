@@ -45,7 +45,7 @@ Status add_own_places(RootPlanner& root, const std::string& agent) {
   CLOCHE_CHECK(root.add_mount_point("/proc", PathKind::directory, 0555, Links::replace));
   CLOCHE_CHECK(root.add_mount_point("/dev", PathKind::directory, 0755, Links::replace));
   CLOCHE_CHECK(root.add_mount_point("/sys", PathKind::directory, 0555, Links::replace));  // stays empty
-  CLOCHE_CHECK(root.add_mount_point("/run", PathKind::directory, 0755, Links::replace));  // stays empty
+  CLOCHE_CHECK(root.add_mount_point("/run", PathKind::directory, 0755, Links::replace));  // empty without root
   CLOCHE_CHECK(root.add_mount_point("/tmp", PathKind::directory, 01777, Links::replace));
   CLOCHE_CHECK(root.add_mount_point(parent_of(std::string(agent_target)), PathKind::directory, 0755, Links::replace));
   return root.add_hard_link(std::string(agent_target), agent);

@@ -1,6 +1,8 @@
 #include "dialect/e2b/control/call.hpp"
 
 #include "core/file_error.hpp"
+#include "core/log.hpp"
+#include "dialect/e2b/marker_files.hpp"
 #include "dialect/e2b/routing.hpp"
 #include "http/server/request/json_body.hpp"
 
@@ -50,6 +52,13 @@ Result<boost::json::object> show(const ControlCall& call, const Sandbox& sandbox
   const auto info = call.parts.sandboxes.info(sandbox);
   if (!info) return no_such_sandbox(sandbox.id);
   return show(call.parts, sandbox, *info, to_json);
+}
+
+Task<> mark_sandbox(Parts& parts, auth::AuthorizedTenant tenant, std::string id) {
+  const auto use = parts.around.sessions.find(tenant, id);
+  if (!use) co_return;
+  const auto marked = co_await write_marker_files(**use, Deadline::after(changing_timeout));
+  if (!marked) log::info("sandbox {}: {}", id, marked.error().message);
 }
 
 }  // namespace cloche::dialect::e2b

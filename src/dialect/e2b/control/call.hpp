@@ -41,6 +41,9 @@ Result<boost::json::object> show(const Parts& parts, const Sandbox& sandbox, con
 // The profile of a session. `not_found` if the configuration has it no longer.
 Result<std::shared_ptr<const Profile>> profile_of(const Parts& parts, const session::SessionInfo& info);
 
+// Writes the files by which programs of a new sandbox know where they run. A sandbox without them is still one.
+Task<> mark_sandbox(Parts& parts, auth::AuthorizedTenant tenant, std::string id);
+
 // The longest time until a sandbox is made, or changed.
 inline constexpr std::chrono::seconds making_timeout{60};
 inline constexpr std::chrono::seconds changing_timeout{30};

@@ -79,6 +79,7 @@ Task<Status> create(ApiVersion version, ControlCall& call) {
   if (!made) co_return fail(refusal_of_network(std::move(made).error()));
   const SandboxPtr sandbox = parts.sandboxes.add(call.tenant, id, std::move(attributes));
   sandbox->log.add("info", "sandbox created", {{"template", made_from.id}});
+  co_await mark_sandbox(parts, call.tenant, id);
   auto ends = co_await parts.around.sessions.set_expiry(call.tenant, id, system_clock::now() + wanted.timeout,
                                                         Deadline::after(changing_timeout));
   if (!ends) co_return fail(std::move(ends).error());

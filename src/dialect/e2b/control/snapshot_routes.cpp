@@ -122,7 +122,10 @@ Task<Status> fork_sandbox(ControlCall& call) {
                                                    Deadline::after(forking_timeout));
   if (!forks) co_return fail(std::move(forks).error());
   json::array answer;
-  for (const auto& each : *forks) answer.push_back(fork_json(call, *origin, each));
+  for (const auto& each : *forks) {
+    if (each) co_await mark_sandbox(parts, call.tenant, each->key.id);
+    answer.push_back(fork_json(call, *origin, each));
+  }
   co_return co_await http::respond_json(call.exchange, 201, answer);
 }
 
