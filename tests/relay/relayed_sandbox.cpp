@@ -132,7 +132,7 @@ Result<std::unique_ptr<RelayedSandbox>> RelayedSandbox::start(Executor executor,
   // The substitution ends when the starter has ended and nothing of the relay keeps its stdout open.
   const char* relay_first = "said=$(/.cloche/agent relay) && echo $said && exec sleep 1000000";
   const char* agent_first =
-      "mkdir /tmp/own && echo ready && exec /.cloche/agent pod 1000 1000 /workspace /tmp/own /tmp 2>/dev/null";
+      "mkdir /own && echo ready && exec /.cloche/agent pod 1000 1000 /workspace /own /tmp 2>/dev/null";
   spec.argv.insert(spec.argv.end(), {"/bin/sh", "-c", order == Order::agent_first ? agent_first : relay_first});
   spec.program = process::find_program(options.bubblewrap).value_or(options.bubblewrap);
   spec.environment = process::own_environment({{"CLOCHE_TEST_SECRET", "of-the-starter"}});
@@ -143,11 +143,11 @@ Result<std::unique_ptr<RelayedSandbox>> RelayedSandbox::start(Executor executor,
   if (!wait_for_words(out.read.get(), "ready\n")) return fail(ErrorCode::internal, "the relay was not ready");
   const pid_t first = child_of(child.pid());
   if (first <= 0) return fail(ErrorCode::internal, "bubblewrap has no child");
-  return std::unique_ptr<RelayedSandbox>(new RelayedSandbox(std::move(executor), std::move(child), first));
+  return std::unique_ptr<RelayedSandbox>(new RelayedSandbox(std::move(executor), std::move(child), first, order));
 }
 
-RelayedSandbox::RelayedSandbox(Executor executor, process::Child bubblewrap, pid_t first)
-    : executor_(std::move(executor)), bubblewrap_(std::move(bubblewrap)), first_(first) {}
+RelayedSandbox::RelayedSandbox(Executor executor, process::Child bubblewrap, pid_t first, Order order)
+    : executor_(std::move(executor)), bubblewrap_(std::move(bubblewrap)), first_(first), order_(order) {}
 
 RelayedSandbox::~RelayedSandbox() {
   // Its number may belong to another process once it has ended.
@@ -162,7 +162,7 @@ Dial RelayedSandbox::dial() {
     CLOCHE_CO_TRY(process::Pipe in, process::make_pipe());
     CLOCHE_CO_TRY(process::Pipe out, process::make_pipe());
     process::Spec spec = in_namespaces(first_, "dial");
-    spec.argv.emplace_back("patient");
+    if (order_ == Order::agent_first) spec.argv.emplace_back("patient");
     spec.in = in.read.get();
     spec.out = out.write.get();
     spec.err = STDERR_FILENO;

@@ -46,11 +46,12 @@ class RelayedSandbox {
   Result<Ran> run_agent(const std::string& verb) const;
 
  private:
-  RelayedSandbox(Executor executor, process::Child bubblewrap, pid_t first);
+  RelayedSandbox(Executor executor, process::Child bubblewrap, pid_t first, Order order);
 
   Executor executor_;
   process::Child bubblewrap_;
   pid_t first_;  // process 1 of the sandbox
+  Order order_;
   std::size_t dialled_ = 0;
   std::shared_ptr<std::set<pid_t>> living_ = std::make_shared<std::set<pid_t>>();
 };

@@ -45,7 +45,7 @@ void look_into(const std::string& place, const std::vector<std::string>& mounts,
 
 }  // namespace
 
-void find_leftovers_as(uid_t uid, gid_t gid, const std::vector<std::string>& keep,
+void find_leftovers_as(uid_t uid, gid_t gid, const std::vector<std::string>& keep, std::string_view spared_socket,
                        std::vector<std::string>& leftovers) {
   std::vector<std::string> mounts = writable_places_here({});
   const auto places = writable_places_here(keep);
@@ -70,7 +70,7 @@ void find_leftovers_as(uid_t uid, gid_t gid, const std::vector<std::string>& kee
       for (auto& mark : marks_on_place(place)) found.push_back(std::move(mark));
     }
     for (auto& objects : list_ipc_objects()) found.push_back(std::move(objects));
-    for (auto& socket : list_open_sockets()) found.push_back(std::move(socket));
+    for (auto& socket : list_open_sockets(spared_socket)) found.push_back(std::move(socket));
     if (has_invisible_queues()) found.push_back("possibly message queues, which are not visible here");
     std::string text;
     for (std::size_t i = 0; i < found.size() && i < most_lines; ++i) text += found[i] + '\n';

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
@@ -35,10 +36,10 @@ std::string read_whole(const std::string& path) {
   return text;
 }
 
-std::vector<std::string> list_now() {
+std::vector<std::string> list_now(std::string_view spared) {
   std::vector<std::string> lines;
   for (const char* kind : kinds) {
-    for (auto& line : parse_sockets(kind, read_whole(std::string("/proc/net/") + kind))) {
+    for (auto& line : parse_sockets(kind, read_whole(std::string("/proc/net/") + kind), spared)) {
       if (lines.size() < most_lines) lines.push_back(std::move(line));
     }
   }
@@ -122,7 +123,7 @@ std::vector<KeptConnection> parse_kept_connections(std::string_view text) {
   return found;
 }
 
-std::vector<std::string> parse_sockets(std::string_view kind, std::string_view text) {
+std::vector<std::string> parse_sockets(std::string_view kind, std::string_view text, std::string_view spared) {
   std::vector<std::string> found;
   std::istringstream lines{std::string(text)};
   std::string line;
@@ -136,7 +137,9 @@ std::vector<std::string> parse_sockets(std::string_view kind, std::string_view t
       for (int i = 0; i < 8; ++i) {
         if (!(fields >> field)) field.clear();
       }
-      if (field.starts_with('@')) found.push_back("socket unix " + field);
+      const bool is_spared =
+          !spared.empty() && std::string_view(field).substr(std::min<std::size_t>(1, field.size())) == spared;
+      if (field.starts_with('@') && !is_spared) found.push_back("socket unix " + field);
       continue;
     }
     // Number, local address, remote address, state.
@@ -167,10 +170,10 @@ std::uint64_t parse_connections(std::string_view text) {
   return 0;
 }
 
-std::vector<std::string> list_open_sockets() {
+std::vector<std::string> list_open_sockets(std::string_view spared) {
   const auto deadline = Clock::now() + close_grace;
   for (bool first = true;; first = false) {
-    auto found = list_now();
+    auto found = list_now(spared);
     if (found.empty() || Clock::now() >= deadline) return found;
     if (first) make_kernel_look();
     end_kept_connections(deadline);

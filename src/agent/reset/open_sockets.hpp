@@ -12,11 +12,12 @@
 namespace cloche::agent {
 
 // A line each; empty: the next program finds every port and every name free. Connections that have ended, and that the
-// kernel would keep for a minute in case a packet is late, are ended for good: on a loopback none is.
-std::vector<std::string> list_open_sockets();
+// kernel would keep for a minute in case a packet is late, are ended for good: on a loopback none is. `spared`: the
+// name of an abstract socket that is the relay's, and of its connections; no program can have it.
+std::vector<std::string> list_open_sockets(std::string_view spared = {});
 
 // Parses the text of a file in /proc/net; `kind` is its name.
-std::vector<std::string> parse_sockets(std::string_view kind, std::string_view text);
+std::vector<std::string> parse_sockets(std::string_view kind, std::string_view text, std::string_view spared = {});
 
 // Both ends of a connection, as they are seen by the end that the kernel keeps.
 struct KeptConnection {

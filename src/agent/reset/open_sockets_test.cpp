@@ -26,6 +26,8 @@ TEST(OpenSockets, UnixSocketWithAnAbstractName_IsFoundAndNoOther) {
       "0000000000000000: 00000003 00000000 00000000 0005 03 32\n"
       "0000000000000000: 00000002 00000000 00010000 0001 01 33 /tmp/socket\n";
   EXPECT_THAT(parse_sockets("unix", text), ElementsAre("socket unix @mark"));
+  EXPECT_THAT(parse_sockets("unix", text, "mark"), IsEmpty()) << "the relay's own";
+  EXPECT_THAT(parse_sockets("unix", text, "ark"), ElementsAre("socket unix @mark"));
 }
 
 TEST(OpenSockets, ConnectionThatHasEnded_IsFoundWithBothEnds) {

@@ -14,6 +14,7 @@
 #include "agent/reset/process_table.hpp"
 #include "agent/reset/writable_places.hpp"
 #include "core/unique_fd.hpp"
+#include "relay/protocol.hpp"
 
 namespace cloche::agent {
 
@@ -91,7 +92,8 @@ wire::ResetReport reset_sandbox(const ResetPlan& plan) {
   }
 
   for (const pid_t pid : others(plan)) report.leftovers.push_back("process " + std::to_string(pid));
-  for (const auto& [uid, gid] : plan.users) find_leftovers_as(uid, gid, plan.keep, report.leftovers);
+  const std::string_view spared_socket = plan.spares_entered ? relay::socket_name : std::string_view();
+  for (const auto& [uid, gid] : plan.users) find_leftovers_as(uid, gid, plan.keep, spared_socket, report.leftovers);
   return report;
 }
 

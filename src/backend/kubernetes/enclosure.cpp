@@ -103,7 +103,10 @@ Task<Result<Evidence>> PodEnclosure::evidence() {
   Pod last;
   auto pod = co_await remote_.watch->wait(remote_.pod, std::move(is_enough),
                                           Deadline::after(may_have_ended ? time_to_report : time_to_examine), &last);
-  if (last.uid == remote_.uid && was_out_of_memory(last)) evidence.oom_kills = 1;
+  if (last.uid == remote_.uid && was_out_of_memory(last)) {
+    evidence.oom_kills = 1;
+    evidence.memory_peak = spec_.limits.memory;  // all of it was in use
+  }
   co_return evidence;
 }
 

@@ -1,5 +1,7 @@
 #include "backend/kubernetes/kubernetes_backend.hpp"
 
+#include <charconv>
+
 #include "backend/kubernetes/api/status.hpp"
 #include "backend/kubernetes/cluster.hpp"
 #include "backend/kubernetes/enclosure.hpp"
@@ -51,6 +53,16 @@ Status check_spec(const SandboxSpec& spec) {
                 "invalid hostname '" + spec.hostname + "': a pod's has lower-case letters, digits and '-'");
   }
   return {};
+}
+
+// The uid that its programs have; it may be greater than any that a spec can ask for.
+Result<std::uint32_t> uid_mark_of(const Pod& pod) {
+  const std::string text = marks::value_of(pod.annotations, marks::uid);
+  std::uint32_t uid = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), uid);
+  if (error != std::errc() || end != text.data() + text.size() || uid == 0)
+    return fail(ErrorCode::sandbox_lost, "it does not say which uid its programs have");
+  return uid;
 }
 
 class KubernetesBackend final : public Backend {
@@ -131,10 +143,10 @@ Task<Result<std::unique_ptr<Enclosure>>> KubernetesBackend::create_with(Cleanup&
   CLOCHE_CO_TRY(PodPlan plan, plan_for(spec, facts, settings_));
   plan.id = id;
   plan.name = marks::pod_name(settings_.instance, id.value);
-  spec.uid = plan.uid;
   if (!json::parse(write_spec(spec)))
     co_return fail(ErrorCode::invalid_argument, "paths and labels must be UTF-8 for the kubernetes backend");
   json::value body = pod_body(spec, plan, settings_);
+  spec.uid = plan.uid;
   cleanup.is_needed = true;
   CLOCHE_CO_TRY(const Pod created, co_await request(cleanup, std::move(body), plan.name, deadline));
   watch_->note(created);
@@ -239,6 +251,7 @@ Task<Result<std::unique_ptr<Enclosure>>> KubernetesBackend::take_up(Pod found, D
     co_return fail(ErrorCode::sandbox_lost, "it has no valid sandbox id");
   if (!is_running(found)) co_return fail(ErrorCode::sandbox_lost, "it does not run: " + end_of(found));
   CLOCHE_CO_TRY(SandboxSpec spec, read_spec(marks::value_of(found.annotations, marks::spec_json)));
+  CLOCHE_CO_TRY(spec.uid, uid_mark_of(found));
   if (found.sandbox.memory.count > 0) spec.limits.memory = found.sandbox.memory;
   const bool is_own = marks::value_of(found.annotations, marks::kernel) == "own";
   HeldId held(held_, id);

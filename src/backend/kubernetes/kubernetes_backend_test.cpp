@@ -22,6 +22,7 @@ class KubernetesBackendTest : public testing::OverFakeCluster {
     PodPlan plan;
     plan.id = {id};
     plan.name = marks::pod_name(owner, id);
+    plan.uid = 1073741825;  // beyond what a spec can ask for
     KubernetesSettings settings = cluster_.settings();
     settings.instance = owner;
     json::object pod = pod_body(spec(), plan, settings);
@@ -169,6 +170,7 @@ TEST_F(KubernetesBackendTest, LaterProcess_TakesUpWhatRunsAndRemovesTheRest) {
     EXPECT_EQ(found->size(), 1U);
     EXPECT_EQ(found->front()->id().value, "aaaa");
     EXPECT_EQ(found->front()->spec().image, "debian:12");
+    EXPECT_EQ(found->front()->spec().uid, 1073741825U);
     EXPECT_TRUE(cluster_.pods.contains(living));
     EXPECT_FALSE(cluster_.pods.contains(ended));
     EXPECT_TRUE(cluster_.pods.contains(others)) << "another owner's";

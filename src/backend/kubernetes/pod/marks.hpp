@@ -22,6 +22,7 @@ inline constexpr const char* state = "cloche.dev/state";
 inline constexpr const char* instance = "cloche.dev/instance";  // annotation: the owner's name, for people
 inline constexpr const char* spec_json = "cloche.dev/spec";     // annotation
 inline constexpr const char* kernel = "cloche.dev/kernel";      // annotation: own, or elsewhere
+inline constexpr const char* uid = "cloche.dev/uid";            // annotation: of the programs
 inline constexpr const char* passwd = "cloche.dev/passwd";      // annotation: becomes /etc/passwd
 inline constexpr const char* group = "cloche.dev/group";        // annotation: becomes /etc/group
 

@@ -202,6 +202,7 @@ json::object pod_body(const SandboxSpec& spec, const PodPlan& plan, const Kubern
       {marks::instance, settings.instance.name.empty() ? settings.instance.value : settings.instance.name},
       {marks::spec_json, write_spec(spec)},
       {marks::kernel, plan.kernel == Kernel::own ? "own" : "elsewhere"},
+      {marks::uid, std::to_string(plan.uid)},
       {marks::passwd, with_passwd_line(base_passwd, user)},
       {marks::group, with_group_line(base_group, user)}};
   json::object metadata{{"name", plan.name}, {"namespace", settings.namespace_name}};
