@@ -1,7 +1,5 @@
 #include "sandbox/volume_targets.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <ranges>
 #include <string_view>
@@ -27,8 +25,9 @@ Status check_target(const std::string& target, const SandboxSpec& spec) {
                         });
   if (!is_short) {
     return fail(ErrorCode::invalid_argument,
-                fmt::format("the target of a volume can have at most {} bytes, and {} names of at most {} bytes each",
-                            longest_target, most_parts_of_target, longest_part_of_target));
+                "the target of a volume can have at most " + std::to_string(longest_target) + " bytes, and " +
+                    std::to_string(most_parts_of_target) + " names of at most " +
+                    std::to_string(longest_part_of_target) + " bytes each");
   }
   if (is_clean_absolute_path(target)) {
     const bool is_named = is_strictly_below(target, volumes_directory) &&
