@@ -24,10 +24,10 @@ Status check_target(const std::string& target, const SandboxSpec& spec) {
                           return std::ranges::distance(part) <= longest_part_of_target;
                         });
   if (!is_short) {
-    return fail(ErrorCode::invalid_argument,
-                "the target of a volume can have at most " + std::to_string(longest_target) + " bytes, and " +
-                    std::to_string(most_parts_of_target) + " names of at most " +
-                    std::to_string(longest_part_of_target) + " bytes each");
+    return fail(ErrorCode::invalid_argument, "the target of a volume can have at most " +
+                                                 std::to_string(longest_target) + " bytes, and " +
+                                                 std::to_string(most_parts_of_target) + " names of at most " +
+                                                 std::to_string(longest_part_of_target) + " bytes each");
   }
   if (is_clean_absolute_path(target)) {
     const bool is_named = is_strictly_below(target, volumes_directory) &&
