@@ -2,7 +2,9 @@
 // come back by themselves.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <iostream>
 
 #include "sandbox/live_sandbox.hpp"
 #include "support/command.hpp"
@@ -99,6 +101,50 @@ TEST_P(KubernetesFaults, PodDeletedByHand_IsALostSandbox) {
     kubectl({"delete", "pod", "-l", "cloche.dev/owner=" + instance_.value, "--now"});
     auto end = co_await (*started)->next(Deadline::after(60s));
     EXPECT_TRUE(!end && end.error().code == ErrorCode::sandbox_lost);
+  });
+}
+
+// What `cloche doctor` reports of it.
+TEST_P(KubernetesFaults, ExaminationOfAHealthyCluster_FindsAllThatIsNeeded) {
+  run([this]() -> Task<> {
+    const auto findings = co_await backend_->examine(Deadline::after(60s));
+    std::size_t rights = 0;
+    bool has_trial = false;
+    for (const Finding& finding : findings) {
+      if (finding.name.starts_with("kubernetes right to")) ++rights;
+      has_trial = has_trial || finding.name == "kubernetes trial";
+      EXPECT_NE(finding.level, Finding::Level::missing) << finding.name << ": " << finding.detail;
+      EXPECT_EQ(finding.level == Finding::Level::good, finding.advice.empty()) << finding.name;
+      std::cout << finding.name << ": " << finding.detail << '\n';
+    }
+    EXPECT_EQ(rights, 8U);
+    EXPECT_TRUE(has_trial);
+  });
+}
+
+// Not a test of speed: the figures are for people.
+TEST_P(KubernetesFaults, Figures_ArePrinted) {
+  using Clock = std::chrono::steady_clock;
+  const auto started = Clock::now();
+  in_sandbox([started](LiveSandbox& sandbox) -> Task<> {
+    const auto ms = [](auto span) { return std::chrono::duration<double, std::milli>(span).count(); };
+    std::cout << "create, until the agent responds: " << ms(Clock::now() - started) << " ms\n";
+    std::vector<double> pings, runs;
+    for (int i = 0; i < 100; ++i) {
+      const auto before = Clock::now();
+      auto pinged = co_await sandbox.ping(Deadline::after(60s));
+      EXPECT_TRUE(pinged);
+      pings.push_back(ms(Clock::now() - before));
+    }
+    for (int i = 0; i < 50; ++i) {
+      ExecSpec spec = ExecSpec::shell("true");
+      const auto before = Clock::now();
+      auto ran = co_await sandbox.run(std::move(spec), Deadline::after(60s));
+      EXPECT_TRUE(ran);
+      runs.push_back(ms(Clock::now() - before));
+    }
+    for (auto* figures : {&pings, &runs}) std::ranges::sort(*figures);
+    std::cout << "ping: " << pings[50] << " ms; run of a shell that does nothing: " << runs[25] << " ms (medians)\n";
   });
 }
 

@@ -131,8 +131,9 @@ Result<std::unique_ptr<RelayedSandbox>> RelayedSandbox::start(Executor executor,
   spec.argv = fake_sandbox_argv(options, SandboxSpec{}, SandboxId{"relayed"});
   // The substitution ends when the starter has ended and nothing of the relay keeps its stdout open.
   const char* relay_first = "said=$(/.cloche/agent relay) && echo $said && exec sleep 1000000";
-  const char* agent_first =
-      "mkdir /own && echo ready && exec /.cloche/agent pod 1000 1000 /workspace /own /tmp 2>/dev/null";
+  const char* agent_first = "echo ready && exec /.cloche/agent pod 1000 1000 /workspace /own /tmp 2>/dev/null";
+  // Before the root becomes read-only.
+  if (order == Order::agent_first) spec.argv.insert(spec.argv.end() - 2, {"--tmpfs", "/own"});
   spec.argv.insert(spec.argv.end(), {"/bin/sh", "-c", order == Order::agent_first ? agent_first : relay_first});
   spec.program = process::find_program(options.bubblewrap).value_or(options.bubblewrap);
   spec.environment = process::own_environment({{"CLOCHE_TEST_SECRET", "of-the-starter"}});
