@@ -54,7 +54,9 @@ Finding namespaces_finding(const ClusterFacts& facts) {
   }
   std::string all;
   for (const auto& [handler, has] : *facts.user_namespaces) {
-    if (has) all += (all.empty() ? "" : ", ") + (handler.empty() ? "default" : handler);
+    // It reports them, and cannot start such a pod.
+    const bool is_gvisor = handler.find("runsc") != std::string::npos || handler.find("gvisor") != std::string::npos;
+    if (has && !is_gvisor) all += (all.empty() ? "" : ", ") + (handler.empty() ? "default" : handler);
   }
   if (!all.empty()) return finding(name, Level::good, "used with the handlers " + all);
   return finding(name, Level::warning, "no runtime of the nodes supports them: root of a pod is root of its node",
