@@ -31,7 +31,15 @@ Task<Result<std::size_t>> ChannelConnection::read_into(std::span<char> into, Dea
 }
 
 Task<Status> ChannelConnection::write_view(std::string_view bytes, Deadline deadline) {
-  return stream_->send_view(wire::lane::in, bytes, deadline);
+  CLOCHE_CO_CHECK(co_await stream_->send_view(wire::lane::in, bytes, deadline));
+  // What is sent to a program that is gone is dropped: a server that sends without end would never know.
+  while (ended_ && !closed_) {
+    auto event = stream_->next_if_ready();
+    if (!event) break;
+    take_event(std::move(*event));
+  }
+  if (closed_) co_return fail(ErrorCode::unavailable, "write: the program is gone");
+  co_return Status{};
 }
 
 std::size_t ChannelConnection::take_unread(std::span<char> into) {
@@ -51,6 +59,7 @@ void ChannelConnection::take_event(StreamEvent event) {
     used_ = 0;
   } else if (!std::holds_alternative<StreamMessage>(event)) {
     ended_ = true;
+    closed_ = std::holds_alternative<StreamClosed>(event);
   }
 }
 

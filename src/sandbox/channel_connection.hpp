@@ -28,7 +28,8 @@ class ChannelConnection final : public TcpConnection {
   std::unique_ptr<AgentStream> stream_;
   std::string unread_;
   std::size_t used_ = 0;  // of it
-  bool ended_ = false;
+  bool ended_ = false;    // the program sends no more
+  bool closed_ = false;   // and takes no more
 };
 
 }  // namespace cloche

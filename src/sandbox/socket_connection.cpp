@@ -148,7 +148,7 @@ class SocketConnection final : public TcpConnection {
         continue;
       }
       if (errno == EINTR) continue;
-      if (errno != EAGAIN) co_return Status{};  // the program is gone; the rest is not needed
+      if (errno != EAGAIN) co_return fail(ErrorCode::unavailable, "write: the program is gone");
       if (patience.passed()) co_return fail(ErrorCode::timeout, "write: timed out");
       co_await wait(open, tcp::socket::wait_write, deadline, patience);
     }

@@ -171,7 +171,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Mistake{"UnknownExtension", {"run", "x.cob"}, 64, "set --language to one of: python"},
                     Mistake{"UnknownLanguage", {"run", "--language", "cobol", "x.py"}, 64, "unknown language 'cobol'"},
                     Mistake{"UnknownFlag", {"run", "--turbo", "x.py"}, 64, "--turbo"},
-                    Mistake{"UnknownBackend", {"run", "--backend", "jail", "x.py"}, 64, "jail not in {oci,docker,e2b}"},
+                    Mistake{"UnknownBackend", {"run", "--backend", "jail", "x.py"}, 64, "jail not in {oci,docker,e2b,kubernetes}"},
                     Mistake{"NoTime", {"run", "--timeout", "0", "x.py"}, 64, "--timeout"},
                     Mistake{"NoAmount", {"run", "--memory", "much", "x.py"}, 64, "'much' is not a number of bytes"},
                     Mistake{"TooLittleMemory", {"run", "--memory", "1k", "x.py"}, 64, "limit memory is 1 KiB"},

@@ -150,7 +150,7 @@ TEST_F(CliServe, WhatItCannotBe_IsRefusedAtTheStart) {
        "without tokens the service may listen only on"},
       {"", {}, {"SANDBOX_GPU_ENABLED", "perhaps"}, "SANDBOX_GPU_ENABLED must be true or false"},
       {"", {}, {"SANDBOX_BACKEND", "e2b"}, "the E2B backend has no API key: set E2B_API_KEY"},
-      {"", {}, {"SANDBOX_BACKEND", "jail"}, "jail not in {oci,docker,e2b}"},
+      {"", {}, {"SANDBOX_BACKEND", "jail"}, "jail not in {oci,docker,e2b,kubernetes}"},
       {"server: {tokens: /nowhere/tokens.json}\n", {}, {"PATH", "/bin"}, "create the first token: "},
       {"server: {jwt: {keys: /nowhere, issuer: i, audience: a}}\n", {}, {"PATH", "/bin"}, "/nowhere"},
       {"sessions: {profile: none}\n", {}, {"PATH", "/bin"}, "there is no such profile"},

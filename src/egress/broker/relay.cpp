@@ -89,7 +89,10 @@ class BothWays {
       if (count == 0) co_return Ended::yes;
       for (std::string_view rest(buffer.data(), count); !rest.empty();) {
         const std::string_view piece = rest.substr(0, written_piece);
-        CLOCHE_CO_CHECK(co_await to.write_all(piece, Deadline::never()));
+        auto written = co_await to.write_all(piece, Deadline::never());
+        // The program is gone; what it has sent still goes to the server.
+        if (!written && &to == &program_) co_return Ended::yes;
+        if (!written) co_return fail(std::move(written).error());
         touch();
         rest.remove_prefix(piece.size());
       }
